@@ -59,7 +59,6 @@ IN_PYTHON = {  # lessons whose words do not all stand in `words.toml` yet; none 
         "weight_space",
         "weights",
         "xor",
-        "xor_methods",
     )
 }
 NAMED = {"more": "folds", "button": "buttons", "files": "buttons", "download": "buttons", "remark": "notes"}  # by the words' tables

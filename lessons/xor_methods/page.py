@@ -16,33 +16,30 @@ from lessons.xor_methods.questions import QUESTIONS
 from lessons.xor_methods.scenes import grow, scene
 from lessons.xor_methods.spec import CLASSES, MAX_POINTS, NAMES, REACH, SCENARIOS, WORDS, MethodsSpec
 
-VIEWS = {"networks": "one more network", "distance": "one step away"}
-DATA = {"xor": "XOR", "noisy": "noisy XOR", "points": "your points"}
-
 
 def controls(panel: Controls[MethodsSpec]) -> None:
     """The widgets beside the stage."""
-    panel.select("method", "Method", NAMES)
-    panel.segmented("view", "Each step", VIEWS)
+    panel.select("method")
+    panel.segmented("view")
     if panel.spec.view == "networks":
-        panel.select("compare", "Compare with", NAMES)
-    panel.segmented("data", "Data", DATA)
+        panel.select("compare", names=NAMES)
+    panel.segmented("data")
     if panel.spec.data == "points":
         panel.points("points", CLASSES)
     else:
-        panel.slider("corner", "Points per corner")
-        panel.button("Edit these points", own_copy, help="Take them as your own points: click, drag and delete them")
-    panel.slider("units", "Hidden units k")
-    panel.slider("prior_sd", "Prior sd σ")
-    panel.select("activation", "Activation")
-    with panel.more("The methods"):
-        panel.slider("members", "Ensemble: members")
-        panel.slider("keep", "MC dropout: keep probability")
-        panel.slider("epochs", "Training: epochs")
-        panel.slider("fit_steps", "ADVI: steps")
-        panel.slider("step_size", "HMC: step size ε")
-        panel.slider("leapfrog", "HMC: leapfrog steps L")
-    panel.toggle("variant", "HMC never rejects", on="always_accept")
+        panel.slider("corner")
+        panel.button("edit", own_copy)
+    panel.slider("units")
+    panel.slider("prior_sd")
+    panel.select("activation")
+    with panel.more("methods"):
+        panel.slider("members")
+        panel.slider("keep")
+        panel.slider("epochs")
+        panel.slider("fit_steps")
+        panel.slider("step_size")
+        panel.slider("leapfrog")
+    panel.toggle("variant", on="always_accept")
 
 
 def own_copy(spec: MethodsSpec) -> dict:
@@ -59,11 +56,8 @@ def on_event(spec: MethodsSpec, event: dict) -> MethodsSpec | None:
 
 def runs(spec: MethodsSpec) -> str:
     """Which kernels run."""
-    wrong = " Wrong on purpose: HMC takes the end of every path." if spec.variant == "always_accept" else ""
-    return (
-        "NUTS, HMC and reversible jump over all weights (each is tried on exact draws); mean-field ADVI, MC dropout "
-        f"and an ensemble (approximations: the sign numbers tells how far off they are).{wrong}"
-    )
+    methods = WORDS.phrase("runs.methods")
+    return WORDS.phrase("runs.wrong", methods=methods) if spec.variant == "always_accept" else methods
 
 
 TWINS: dict[str, Callable[..., Any]] = {"nuts": nuts, "hmc": hmc, "jumps": neurons, "advi": advi, "dropout": training, "ensemble": training}

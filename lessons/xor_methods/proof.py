@@ -25,13 +25,11 @@ from engine.scores import binary_entropy
 from engine.training import dropout_draws
 from engine.variational.advi import elbo
 from lessons.xor_methods.analysis import WARMUP, Estimate, advi_run, data_of, dropped, learning, model_of, plane, sampler
-from lessons.xor_methods.spec import FITTED, NAMES, SAMPLERS, MethodsSpec
-from lessons.xor_methods.study import CELLS, PLACE_NAMES, PLACES, QUANTITIES, REFERENCE, Study, name_of, study
+from lessons.xor_methods.spec import FITTED, NAMES, SAMPLERS, WORDS, MethodsSpec
+from lessons.xor_methods.study import CELLS, FAR_AWAY, PLACE_NAMES, PLACES, QUANTITIES, REFERENCE, WHOLE, Study, name_of, study
 
 Array = NDArray[np.float64]
 
-WHOLE = QUANTITIES.index("epistemic uncertainty over the map")
-FAR_AWAY = QUANTITIES.index("epistemic uncertainty far from the data")
 MASKS = 4000  # of dropout, drawn to be held against all of them
 GRADIENTS = 6  # weights at which the gradient is tried
 ELBO_DRAWS = 4000
@@ -41,7 +39,7 @@ TO_THE_MODE = 0.5  # nats of log posterior that a trained network may have left 
 
 def kernels(spec: MethodsSpec) -> list[Kernel]:
     """NUTS, HMC and reversible jump, at the points of the page, each with what its first chain has tuned."""
-    wrong = "HMC never rejects, on purpose." if spec.variant == "always_accept" else ""
+    wrong = WORDS.phrase("checks.always_accept") if spec.variant == "always_accept" else ""
     found = [kernel_of(tuned(learning(spec), method), wrong if method == "hmc" else "") for method in SAMPLERS]
     return [kernel for kernel in found if kernel is not None]
 
@@ -72,17 +70,17 @@ def checks(spec: MethodsSpec, cancel: Any) -> list[Check]:
 
 def agreement(method: str, one: Estimate) -> Check:
     """Do the chains of a sampler agree on every quantity?"""
-    name, there = f"chains of {name_of(method)} agree", np.isfinite(one.value)
+    name, there = WORDS.phrase("checks.agree", name=name_of(method)), np.isfinite(one.value)
     rhat = np.where(np.isfinite(one.rhat), one.rhat, np.inf)[there]
     rhat = np.full(len(rhat), np.inf) if is_planted(STUCK) else rhat
     worst, least = float(rhat.max()), float(np.min(one.ess[there]))
-    sentence = f"R-hat of {len(rhat)} functions is {worst:.3f} at most, with {least:,.0f} effective networks at least."
+    sentence = WORDS.phrase("checks.agree_told", functions=len(rhat), rhat=worst, ess=least)
     verdict: Verdict = "pass" if worst <= MAX_RHAT and least >= MIN_ESS else "unknown"
     if worst > APART:
         verdict = "fail"
-        sentence += " The chains disagree: what they say is not to be believed."
+        sentence = f"{sentence} {WORDS.phrase('checks.disagree')}"
     elif verdict == "unknown":
-        sentence += f" R-hat {MAX_RHAT} at most and {MIN_ESS:.0f} effective draws are asked for: run longer."
+        sentence = f"{sentence} {WORDS.phrase('checks.run_longer', rhat=MAX_RHAT, ess=MIN_ESS)}"
     return Check(name, verdict, worst, MAX_RHAT, sentence, "R-hat", kind="run")
 
 
@@ -93,56 +91,57 @@ def numbers(spec: MethodsSpec, seen: Study) -> list[Check]:
     reference, found = seen.says[REFERENCE], []
     for method in dict.fromkeys((spec.method, spec.compare)):
         if method != "jumps":
-            found.append(against(NAMES[method], seen.says[method], reference, told=told(seen, method)))
+            told = off(seen, method) if method in FITTED else ""
+            found.append(against(NAMES[method], seen.says[method], reference, told=told))
         elif seen.same_width is None:
-            words = f"No network with {spec.units} units was drawn."
-            found.append(unknown("Reversible jump against the long NUTS run", words, kind="numbers"))
+            title = WORDS.phrase("checks.against", name=NAMES[method])
+            found.append(unknown(title, WORDS.phrase("checks.no_same_width", units=spec.units), kind="numbers"))
         else:
-            words = f" in its networks with {spec.units} units"
-            found.append(against(NAMES[method], seen.same_width, reference, words))
+            which = WORDS.phrase("checks.same_width", units=spec.units)
+            found.append(against(NAMES[method], seen.same_width, reference, which))
     return found
 
 
-def told(seen: Study, method: str) -> str:
-    """What else is said of an approximation."""
-    return f" {off(seen, method)}" if method in FITTED else ""
-
-
 def against(name: str, ours: Estimate, theirs: Estimate, which: str = "", *, told: str = "") -> Check:
-    """Do two answers agree on every quantity? Independent networks, which have no R-hat, always count."""
-    title = f"{name} against the long NUTS run"
+    """Do two answers agree on every quantity? Independent networks, which have no R-hat, always count.
+
+    which : of our networks, if not all are meant; told : what else is to be said
+    """
+    title, unit = WORDS.phrase("checks.against", name=name), WORDS.phrase("checks.mcse")
+    where = f" {which}" if which else ""
     there = np.isfinite(ours.value) & np.isfinite(theirs.value)
-    for who, one in ((name, ours), ("the long NUTS run", theirs)):
+    for who, one in ((name, ours), (WORDS.phrase("checks.long_run"), theirs)):
         if not np.isfinite(one.rhat).any():
             continue
         worst = float(np.max(np.where(np.isfinite(one.rhat), one.rhat, np.inf)[there]))
         if worst > MAX_RHAT:
-            words = f"The chains of {who} disagree (R-hat in function space {worst:.3f}): no error bar means anything."
-            return unknown(title, words, kind="numbers", unit="MCSE")
+            return unknown(title, WORDS.phrase("checks.not_mixed", who=who, rhat=worst), kind="numbers", unit=unit)
         least = float(np.min(one.ess[there]))
         if not least >= MIN_ESS:
-            words = f"{who} has only {least:.0f} effective networks{which}: too few to judge."
-            return unknown(title, words, kind="numbers", unit="MCSE")
+            return unknown(title, WORDS.phrase("checks.too_few", who=who, ess=least, where=where), kind="numbers", unit=unit)
     z = np.where(there, (ours.value - theirs.value) / np.hypot(ours.error, theirs.error), np.nan)
     z = z + (OFF if is_planted(SHIFTED) else 0.0)
     found = surprise(z)
-    sentence = (
-        f"{QUANTITIES[found.place]}{which} is {ours.value[found.place]:.4f}, the long NUTS run says "
-        f"{theirs.value[found.place]:.4f}: {abs(found.z):.1f} standard errors apart, the worst of {there.sum()} "
-        f"quantities.{told}"
+    sentence = WORDS.phrase(
+        "checks.against_told",
+        quantity=QUANTITIES[found.place],
+        where=where,
+        ours=ours.value[found.place],
+        theirs=theirs.value[found.place],
+        apart=abs(found.z),
+        quantities=there.sum(),
     )
     verdict: Verdict = "fail" if found.p < ALONE else "pass"
-    return Check(title, verdict, found.z, math.nan, sentence, "MCSE", p=found.p)
+    return Check(title, verdict, found.z, math.nan, f"{sentence} {told}".strip(), unit, p=found.p)
 
 
 def off(seen: Study, method: str) -> str:
     """How far an approximation is from the reference, in words."""
     difference, error = seen.difference(method)
-    text = f"Not meant to be exact: its epistemic uncertainty over the map is off by {signed(difference[WHOLE])}"
-    text += f" ± {error[WHOLE]:.3f} nats"
-    if np.isfinite(difference[FAR_AWAY]):
-        text += f", far from the data by {signed(difference[FAR_AWAY])} ± {error[FAR_AWAY]:.3f}"
-    return text + " (one standard error)."
+    over_all = {"whole": signed(difference[WHOLE]), "error": error[WHOLE]}
+    if not np.isfinite(difference[FAR_AWAY]):
+        return WORDS.phrase("checks.off", **over_all)
+    return WORDS.phrase("checks.off_far_too", **over_all, far=signed(difference[FAR_AWAY]), far_error=error[FAR_AWAY])
 
 
 def signed(value: float) -> str:
@@ -154,22 +153,27 @@ def masks_check(spec: MethodsSpec, keep: float | None = None) -> Check:
     """Random masks against all masks, each with its probability: the mean probability at some places, and the mean
     entropy over the map. keep : of all masks, default the page's
     """
-    name, model, theta = "MC dropout draws its masks", model_of(spec), dropped(spec).theta
+    name, model, theta = WORDS.phrase("checks.masks"), model_of(spec), dropped(spec).theta
     drawn = features(model, dropout_draws(model, theta, spec.keep, MASKS, spec.seed))
     every, weights = all_masks(spec, spec.keep if keep is None else keep)
     true = weights @ features(model, every)
     moved = np.ptp(drawn, axis=0) > 1e-9  # beyond rounding
     if not moved.any():
-        return unknown(name, "All masks give the same network.", kind="kernel", unit="SE")
+        return unknown(name, WORDS.phrase("checks.masks_alike"), kind="kernel", unit="SE")
     drawn, true = drawn[:, moved], true[moved]
     z = (drawn.mean(axis=0) - true) / (drawn.std(axis=0) / np.sqrt(MASKS))
     found = surprise(z, np.atleast_2d(np.corrcoef(drawn.T)))
-    what = np.array([*PLACE_NAMES, "the mean entropy over the map"])[moved][found.place]
-    sentence = (
-        f"{MASKS:,} random masks against all {2**spec.units} masks with their probabilities: the worst of {len(true)} "
-        f"averages is that at {what}, {drawn[:, found.place].mean():.4f} and {true[found.place]:.4f}, "
-        f"{abs(found.z):.1f} standard errors apart."
-    ).replace("that at the mean", "the mean")
+    averages = [*(WORDS.phrase("checks.average_at", place=place) for place in PLACE_NAMES), WORDS.phrase("checks.entropy")]
+    sentence = WORDS.phrase(
+        "checks.masks_told",
+        masks=MASKS,
+        all=2**spec.units,
+        averages=len(true),
+        which=np.array(averages)[moved][found.place],
+        drawn=drawn[:, found.place].mean(),
+        exact=true[found.place],
+        apart=abs(found.z),
+    )
     return Check(name, "pass" if found.p >= ALONE else "fail", found.z, math.nan, sentence, "SE", kind="kernel", p=found.p)
 
 
@@ -206,11 +210,9 @@ def ensemble_check(spec: MethodsSpec, seen: Study) -> Check:
     ends = np.array([-minimize(downhill, theta, jac=True, method="L-BFGS-B").fun for theta in members])
     left = ends - posterior.log_density_many(members)
     worst, kinds = float(left.max()), len(np.unique(np.round(ends, 1)))
-    sentence = (
-        f"Each of {len(members)} members stands at most {worst:.2f} nats of log posterior below the mode it climbs; "
-        f"modes of {kinds} different heights were reached."
-    )
-    return Check("the ensemble is trained", "pass" if worst <= TO_THE_MODE else "unknown", worst, TO_THE_MODE, sentence, "nats", kind="run")
+    sentence = WORDS.phrase("checks.ensemble_told", members=len(members), below=worst, heights=kinds)
+    verdict: Verdict = "pass" if worst <= TO_THE_MODE else "unknown"
+    return Check(WORDS.phrase("checks.ensemble"), verdict, worst, TO_THE_MODE, sentence, "nats", kind="run")
 
 
 def advi_check(spec: MethodsSpec) -> Check:
@@ -222,5 +224,6 @@ def advi_check(spec: MethodsSpec) -> Check:
     rows = np.stack([fit.parameters[third : 2 * third].mean(axis=0), fit.parameters[2 * third :].mean(axis=0)])
     value = elbo(run.target, rows, draws=ELBO_DRAWS, seed=spec.seed)
     rise, error = float(value.value[1] - value.value[0]), float(value.error[1])
-    sentence = f"The ELBO of the averaged q is {value.value[1]:.2f} ± {error:.2f} nats, {signed(rise)} after the last third of the steps."
-    return Check("ADVI has settled", "pass" if abs(rise) <= SETTLED + 2 * error else "unknown", rise, SETTLED, sentence, "nats", kind="run")
+    sentence = WORDS.phrase("checks.advi_told", elbo=value.value[1], error=error, rise=signed(rise))
+    verdict: Verdict = "pass" if abs(rise) <= SETTLED + 2 * error else "unknown"
+    return Check(WORDS.phrase("checks.advi"), verdict, rise, SETTLED, sentence, "nats", kind="run")

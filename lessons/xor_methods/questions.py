@@ -6,9 +6,9 @@ import numpy as np
 
 from app.kit.words import Said, say
 from engine.ticket import NEVER
-from lessons.xor_methods.proof import FAR_AWAY, signed
+from lessons.xor_methods.proof import signed
 from lessons.xor_methods.spec import METHODS, NAMES, WORDS, MethodsSpec
-from lessons.xor_methods.study import study
+from lessons.xor_methods.study import FAR_AWAY, study
 
 WITHIN = 3.0  # standard errors within which two answers count as the same
 

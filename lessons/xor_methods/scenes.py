@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from app.kit import theme
 from app.kit.player.scene import Axis, Editable, Panel, Scene, levels
 from lessons.xor_methods.analysis import CELLS, CHECKPOINTS, Board, Look, board_of, data_of, plane, rings, walk
-from lessons.xor_methods.spec import CLASSES, MAX_POINTS, METHODS, NAMES, REACH, MethodsSpec
+from lessons.xor_methods.spec import CLASSES, MAX_POINTS, METHODS, NAMES, REACH, WORDS, MethodsSpec
 
 Array = NDArray[np.float64]
 
@@ -58,14 +58,15 @@ def picture(spec: MethodsSpec, board: Board) -> bytes:
     seen = looks(board)
     count = steps(spec)
     whole = (spec.method, spec.compare) if spec.view == "networks" else (spec.method,)
+    name, other = NAMES[spec.method], NAMES[spec.compare]
+    shown = WORDS.phrase("stage.two", one=name, other=other) if spec.view == "networks" else name
     made = Scene(
         run=hashlib.blake2b(repr(spec).encode(), digest_size=12).hexdigest(),
         steps=count,
         start=count - 1,
         rate=RATE if spec.view == "networks" else PACE,
         theme=theme.palette(),
-        label=f"{' and '.join(NAMES[method] for method in whole)} on one data set: predictive mean and uncertainties, "
-        "then the epistemic uncertainty of all six methods as maps and against the distance from the data.",
+        label=WORDS.phrase("stage.picture", methods=shown),
     )
     for column, method in enumerate(whole):
         _column(made, spec, seen.get(method), method, column)
@@ -91,19 +92,18 @@ def _bare(made: Scene, id: str, title: str, place: tuple[int, int, int, int], he
 
 def _column(made: Scene, spec: MethodsSpec, look: Look | None, method: str, column: int) -> None:
     """Mean, total, aleatoric and epistemic of one method, the first map to be edited."""
-    waiting = " …" if look is None else ""
-    first, name = column == 0, NAMES[method]
+    first, name = column == 0, NAMES[method] if look is not None else WORDS.phrase("stage.waiting", method=NAMES[method])
     editable = None
     if first and spec.data == "points":
         rows = np.array(spec.points, dtype=float).reshape(-1, 3)
         editable = Editable(points=rows, classes=CLASSES, limit=MAX_POINTS)
     panel = made.panel(
         "mean" if first else "mean-2",
-        title=f"{name}{waiting}: P(class 1)",
+        title=WORDS.phrase("stage.mean", method=name),
         place=(12 * column, 0, 12, 1),
         height=262,
-        x=Axis("input x₁", *VIEW, ticks=TICKS),
-        y=Axis("input x₂", *VIEW, ticks=TICKS),
+        x=Axis(WORDS.phrase("stage.input_1"), *VIEW, ticks=TICKS),
+        y=Axis(WORDS.phrase("stage.input_2"), *VIEW, ticks=TICKS),
         equal=True,
         editable=editable,
     )
@@ -115,7 +115,7 @@ def _column(made: Scene, spec: MethodsSpec, look: Look | None, method: str, colu
         high=1.0,
         at=np.arange(steps(spec)),
         colormap="diverging",
-        label="P(class 1)",
+        label=WORDS.phrase("stage.probability"),
         colorbar=True,
         alpha=0.75,
     )
@@ -125,7 +125,7 @@ def _column(made: Scene, spec: MethodsSpec, look: Look | None, method: str, colu
         _walker(panel, spec)
     for number, part in enumerate(PARTS):
         id = part if first else f"{part}-2"
-        panel = _bare(made, id, part.capitalize(), (12 * column + 4 * number, 1, 4, 1), 132)
+        panel = _bare(made, id, WORDS.phrase(f"stage.{part}"), (12 * column + 4 * number, 1, 4, 1), 132)
         _uncertainty(panel, spec, None if look is None else getattr(look, part), colorbar=False)
         _data(panel, spec, 1.0)
 
@@ -134,7 +134,7 @@ def _six(made: Scene, spec: MethodsSpec, seen: dict[str, Look]) -> None:
     """The epistemic uncertainty of every method, on the scale of the maps above."""
     for number, method in enumerate(METHODS):
         look = seen.get(method)
-        title = f"{NAMES[method]}: epistemic" if look is not None else f"{NAMES[method]} …"
+        title = WORDS.phrase("stage.waiting" if look is None else "stage.epistemic_of", method=NAMES[method])
         panel = _bare(made, f"six-{method}", title, (8 * (number % 3), 2 + number // 3, 8, 1), 175)
         _uncertainty(panel, spec, None if look is None else look.epistemic, colorbar=True)
         _data(panel, spec, 1.2)
@@ -142,7 +142,7 @@ def _six(made: Scene, spec: MethodsSpec, seen: dict[str, Look]) -> None:
 
 def _uncertainty(panel: Panel, spec: MethodsSpec, maps: Array | None, *, colorbar: bool) -> None:
     cells, at = _cells(spec, maps, LN2, 0.0), np.arange(steps(spec))
-    panel.heatmap(cells, x=VIEW, y=VIEW, low=0.0, high=LN2, at=at, label="entropy (nats)", colorbar=colorbar)
+    panel.heatmap(cells, x=VIEW, y=VIEW, low=0.0, high=LN2, at=at, label=WORDS.phrase("stage.entropy"), colorbar=colorbar)
 
 
 def _cells(spec: MethodsSpec, maps: Array | None, high: float, waiting: float) -> NDArray[np.uint8]:
@@ -156,14 +156,14 @@ def _walker(panel: Panel, spec: MethodsSpec) -> None:
     """The point that walks away from the data."""
     places = walk(spec, plane(CELLS))
     panel.path(places, show="upto", role="ink", width=1.6)
-    panel.points(places, show="at", role="highlight", shape="diamond", size=6.0, label="where it asks")
+    panel.points(places, show="at", role="highlight", shape="diamond", size=6.0, label=WORDS.phrase("stage.walker"))
 
 
 def _data(panel: Panel, spec: MethodsSpec, size: float, labelled: bool = False) -> None:
     """The data on top, class by shape and colour, on a rim of the background's colour."""
     x, y = data_of(spec)
     panel.points(x, classes=y, role=["surface", "surface"], shape=SHAPES, size=size + 0.8, alpha=1.0)
-    label = [f"data: {name}" for name in CLASSES] if labelled else None
+    label = [WORDS.phrase("stage.data", name=name) for name in CLASSES] if labelled else None
     panel.points(x, classes=y, role=ROLES, shape=SHAPES, size=size, alpha=1.0, label=label)
 
 
@@ -173,9 +173,9 @@ def _distance(made: Scene, spec: MethodsSpec, seen: dict[str, Look]) -> None:
     distance, _ = rings(spec, plane(CELLS))
     panel = made.panel(
         "distance",
-        title="Epistemic, ± 2 standard errors",
-        x=Axis("distance from the nearest data point", 0.0, float(distance[-1]) + 0.1),
-        y=Axis("epistemic (nats)", 0.0, min(LN2, max([0.3, *(1.05 * top for top in tops)]))),
+        title=WORDS.phrase("stage.distance"),
+        x=Axis(WORDS.phrase("stage.distance_x"), 0.0, float(distance[-1]) + 0.1),
+        y=Axis(WORDS.phrase("stage.distance_y"), 0.0, min(LN2, max([0.3, *(1.05 * top for top in tops)]))),
         place=(0, 4, 24, 1) if spec.view == "networks" else (12, 0, 12, 2),
         height=290,
     )
@@ -207,19 +207,20 @@ def _words(made: Scene, spec: MethodsSpec, board: Board, seen: dict[str, Look]) 
         _counted(made, spec, board, seen)
     else:
         _walked(made, spec, seen)
-    waiting = [NAMES[method] for method in METHODS if method not in seen]
+    waiting = ", ".join(NAMES[method] for method in METHODS if method not in seen)
     if waiting:
-        made.readout("waiting", f"still sampling: {', '.join(waiting)}")
-        made.say(f"Still sampling: {', '.join(waiting)}.")
+        made.readout("waiting", WORDS.phrase("stage.still_sampling_card", methods=waiting))
+        made.say(WORDS.phrase("stage.said_still_sampling", methods=waiting))
 
 
 def _walked(made: Scene, spec: MethodsSpec, seen: dict[str, Look]) -> None:
     """What each method says at the distance of the step."""
     distance, _ = rings(spec, plane(CELLS))
-    made.readout("distance", "distance from the nearest data point: {d:.2f}", d=distance)
+    made.readout("distance", WORDS.phrase("stage.distance_card"), d=distance)
     for method, look in seen.items():
-        made.readout(f"at-{method}", NAMES[method] + ": epistemic {e:.3f} ± {s:.3f} nats", e=look.curve, s=look.error, show="at")
-    made.say("At distance {d:.2f} from the data.", d=distance)
+        card = WORDS.phrase("stage.epistemic_card", method=NAMES[method])
+        made.readout(f"at-{method}", card, e=look.curve, s=look.error, show="at")
+    made.say(WORDS.phrase("stage.said_distance"), d=distance)
     made.table({"distance": distance, **{f"epistemic, {NAMES[method]} (nats)": look.curve for method, look in seen.items()}})
 
 
@@ -237,7 +238,7 @@ def _counted(made: Scene, spec: MethodsSpec, board: Board, seen: dict[str, Look]
         parts = {part: getattr(look, part).mean(axis=(1, 2)) for part in PARTS}
         made.readout(
             f"parts-{row}",
-            NAMES[method] + ", {n:d} {one?network:networks}, mean over the map: total {t0:.3f} = aleatoric {a0:.3f} + epistemic {e0:.3f}",
+            WORDS.phrase("stage.parts_card", method=NAMES[method]),
             n=look.counts,
             one=look.counts == 1,
             t0=parts["total"],
@@ -246,14 +247,9 @@ def _counted(made: Scene, spec: MethodsSpec, board: Board, seen: dict[str, Look]
         )
         made.readout(
             f"cost-{row}",
-            NAMES[method] + ": {all:d} networks in all cost {g:d} gradients",
+            WORDS.phrase("stage.cost_card", method=NAMES[method]),
             all=np.full(count, found.chains * found.draws),
             g=np.full(count, found.gradients),
         )
-        made.say(
-            NAMES[method] + ": the average of {n:d} {one?network:networks}, epistemic uncertainty {e:.3f} nats over the map.",
-            n=look.counts,
-            one=look.counts == 1,
-            e=parts["epistemic"],
-        )
+        made.say(WORDS.phrase("stage.said_networks", method=NAMES[method]), n=look.counts, one=look.counts == 1, e=parts["epistemic"])
     made.table(columns)

@@ -10,8 +10,8 @@ from engine.spec import Spec, SpecError, check_points, choice, integer, number, 
 
 WORDS = Words(__file__)
 
-NAMES = {"nuts": "NUTS", "hmc": "HMC", "jumps": "Reversible jump", "advi": "ADVI", "dropout": "MC dropout", "ensemble": "Ensemble"}
-METHODS = tuple(NAMES)
+METHODS = ("nuts", "hmc", "jumps", "advi", "dropout", "ensemble")
+NAMES = WORDS["options.method"]
 SAMPLERS = ("nuts", "hmc", "jumps")
 FITTED = ("ensemble", "dropout", "advi")  # the quick ones, in the order in which they are made
 DATA = ("xor", "noisy", "points")

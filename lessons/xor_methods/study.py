@@ -33,7 +33,7 @@ from lessons.xor_methods.analysis import (
     sampled,
     sampler,
 )
-from lessons.xor_methods.spec import FITTED, NAMES, SAMPLERS, MethodsSpec
+from lessons.xor_methods.spec import FITTED, NAMES, SAMPLERS, WORDS, MethodsSpec
 
 Array = NDArray[np.float64]
 
@@ -43,13 +43,14 @@ LEAST = 800
 AFFORDABLE = 600  # points × units of data and network up to which all are taken
 REFERENCE = "reference"
 PLACES = np.array([[0, 0], [-0.5, -0.5], [0.5, -0.5], [1.5, 1.5], [-1.5, 1.5], [2.25, 0]], dtype=float)
-REGIONS = ("near the data", "far from the data", "over the map")
+REGIONS = ("near", "far", "whole")  # of the map
 PLACE_NAMES = tuple(f"({x:g}, {y:g})".replace("-", "−") for x, y in PLACES)
 QUANTITIES = (
-    *(f"epistemic uncertainty {region}" for region in REGIONS),
-    "aleatoric uncertainty over the map",
-    *(f"the mean probability at {place}" for place in PLACE_NAMES),
+    *(WORDS.phrase("names.epistemic", region=WORDS.phrase(f"names.{region}")) for region in REGIONS),
+    WORDS.phrase("names.aleatoric"),
+    *(WORDS.phrase("names.probability", place=place) for place in PLACE_NAMES),
 )
+FAR_AWAY, WHOLE = REGIONS.index("far"), REGIONS.index("whole")  # places among the QUANTITIES
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +138,7 @@ def _study(spec: MethodsSpec) -> Study:
 
 def name_of(method: str) -> str:
     """For people."""
-    return "NUTS, the long run" if method == REFERENCE else NAMES[method]
+    return WORDS.phrase("names.long_run") if method == REFERENCE else NAMES[method]
 
 
 def networks_of(found: Found) -> str:

@@ -157,7 +157,7 @@ def test_how_far_off_the_approximations_are_is_told(seen):
         (check,) = proof.numbers(SIX.replace(method=method, compare=method), seen)
         assert check.verdict == "fail" and "Not meant to be exact" in check.sentence
         difference, error = seen.difference(method)
-        assert abs(difference[proof.WHOLE]) > 4 * error[proof.WHOLE], "they are approximations, and it shows"
+        assert abs(difference[study.WHOLE]) > 4 * error[study.WHOLE], "they are approximations, and it shows"
 
 
 def test_a_fault_in_each_kernel_is_seen():
@@ -239,7 +239,7 @@ def test_tables_and_figures_name_every_method(seen):
 @pytest.mark.one_seed
 def test_claims_of_the_prose(seen, board):
     assert METHODS[questions._surest(SIX)] == "ensemble"
-    far = {method: seen.says[method].value[proof.FAR_AWAY] for method in METHODS}
+    far = {method: seen.says[method].value[study.FAR_AWAY] for method in METHODS}
     assert min(far[method] for method in SAMPLERS) > max(far[method] for method in FITTED)
     curve = board.found["nuts"].look.curve
     assert curve[4] > 2 * curve[0], "it rises with the distance"
@@ -249,7 +249,7 @@ def test_with_four_points_the_ensemble_is_a_sure_coin():
     spec = BY_ID["few"]
     ensemble = analysis.fitted(spec, "ensemble").at(analysis.plane(6))
     assert np.ptp(ensemble) < 0.02 and ensemble.mean() == pytest.approx(0.5, abs=0.01)
-    assert study.estimate(_short(spec, "nuts")).value[proof.WHOLE] > 0.2
+    assert study.estimate(_short(spec, "nuts")).value[study.WHOLE] > 0.2
 
 
 @pytest.mark.one_seed
@@ -285,7 +285,7 @@ def _short(spec: MethodsSpec, method: str) -> analysis.Found:
 def test_with_many_points_the_ensemble_is_sure_far_away():
     spec = BY_ID["sure"]
     ensemble = analysis.fitted(spec, "ensemble")
-    far = [study.estimate(one).value[proof.FAR_AWAY] for one in (ensemble, _short(spec, "nuts"))]
+    far = [study.estimate(one).value[study.FAR_AWAY] for one in (ensemble, _short(spec, "nuts"))]
     assert far[0] < 0.1 * far[1]
     posterior = analysis.model_of(spec).posterior(*analysis.data_of(spec))
     heights = posterior.log_density_many(ensemble.parts[0][2])
