@@ -58,7 +58,6 @@ IN_PYTHON = {  # lessons whose words do not all stand in `words.toml` yet; none 
         "variational",
         "weight_space",
         "weights",
-        "xor",
     )
 }
 NAMED = {"more": "folds", "button": "buttons", "files": "buttons", "download": "buttons", "remark": "notes"}  # by the words' tables

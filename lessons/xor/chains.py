@@ -24,7 +24,7 @@ from engine.recording import Recording
 from engine.samplers.run import Run
 from engine.spec import SpecError
 from lessons.xor.learning import begin, data_of, predictor_of
-from lessons.xor.spec import XorSpec
+from lessons.xor.spec import WORDS, XorSpec
 
 Array = NDArray[np.float64]
 
@@ -35,17 +35,8 @@ WORK = 1e9  # … or as many as this many sample evaluations allow
 PIECE = 2e7  # sample evaluations between two looks at the ticket
 
 WATCHED = np.array([[0, 0], [-0.5, -0.5], [0.5, 0.5], [-0.5, 0.5], [0.5, -0.5], [1.25, 0], [-1.25, 0], [0, 1.25], [0, -1.25]], dtype=float)
-PLACES = (
-    "centre",
-    "cloud lower left",
-    "cloud upper right",
-    "cloud upper left",
-    "cloud lower right",
-    "far right",
-    "far left",
-    "far above",
-    "far below",
-)
+_ORDER = ("centre", "lower_left", "upper_right", "upper_left", "lower_right", "right", "left", "above", "below")
+PLACES = tuple(WORDS.phrase(f"places.{name}") for name in _ORDER)  # what those inputs are called
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,11 +138,16 @@ def examine(spec: XorSpec, recording: Recording, predictor: Network) -> Study:
     )
 
 
+def odd(spec: XorSpec) -> bool:
+    """Whether a hidden unit can flip the sign of all its weights and the function stays."""
+    return spec.activation in ("tanh", "linear")
+
+
 def twins(spec: XorSpec) -> int:
     """How many weight vectors give the very same function with the very same prior density: units may swap, odd ones
     flip sign.
     """
-    return math.factorial(spec.units) * (2**spec.units if spec.activation in ("tanh", "linear") else 1)
+    return math.factorial(spec.units) * (2**spec.units if odd(spec) else 1)
 
 
 def smallest_width(spec: XorSpec, enough: float, widest: int = 4) -> int:

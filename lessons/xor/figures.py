@@ -11,9 +11,9 @@ from app.kit import charts, researcher, theme
 from app.kit.charts import Column, Figure, Table
 from datasets.xor import NOISY_VARIANCE, VARIANCE, xor
 from engine.networks.predictive import probabilities
-from lessons.xor.chains import CHAINS, PLACES, Study, study, twins
+from lessons.xor.chains import CHAINS, PLACES, Study, odd, study, twins
 from lessons.xor.learning import data_of, modes, predicted, predictor_of
-from lessons.xor.spec import XorSpec
+from lessons.xor.spec import WORDS, XorSpec
 
 Array = NDArray[np.float64]
 
@@ -60,28 +60,28 @@ def around(spec: XorSpec, chains: Study) -> Figure:
     low, high = np.percentile(draws, HELD, axis=0)
     mean = draws.mean(axis=0)
     single = probabilities(predictor, modes(spec)[0][None], circle)[0, :, 1]
-    figure = charts.blank("angle on the circle (degrees)", "probability of class 1")
+    figure = charts.blank(WORDS.phrase("panels.around_x"), WORDS.phrase("panels.around_y"))
     edge = {"width": 0, "color": theme.colour("posterior")}
     figure.add_scatter(x=angle, y=low, mode="lines", line=edge, showlegend=False, hoverinfo="skip")
     band = {"mode": "lines", "line": edge, "fill": "tonexty", "fillcolor": theme.colour("posterior", 0.2)}
-    figure.add_scatter(x=angle, y=high, name="90 % of networks", **band)
+    figure.add_scatter(x=angle, y=high, name=WORDS.phrase("panels.band"), **band)
     for index, values in enumerate(draws[:: max(1, len(draws) // SINGLES)][:SINGLES]):
         look = {"color": theme.colour("muted", 0.7), "width": 1}
-        figure.add_scatter(x=angle, y=values, mode="lines", line=look, name="single", showlegend=index == 0)
+        figure.add_scatter(x=angle, y=values, mode="lines", line=look, name=WORDS.phrase("panels.single"), showlegend=index == 0)
     bold = {"color": theme.colour("posterior"), "width": 3}
-    figure.add_scatter(x=angle, y=mean, mode="lines", line=bold, name="average")
+    figure.add_scatter(x=angle, y=mean, mode="lines", line=bold, name=WORDS.phrase("panels.average"))
     dashed = {"color": theme.colour("class-1"), "width": 2.5, "dash": "dash"}
-    figure.add_scatter(x=angle, y=single, mode="lines", line=dashed, name="MAP")
+    figure.add_scatter(x=angle, y=single, mode="lines", line=dashed, name=WORDS.phrase("panels.map"))
     figure.update_xaxes(tickvals=[0, 90, 180, 270, 360])
     figure.update_yaxes(range=[-0.02, 1.02])
     at = int(np.argmax(np.abs(single - 0.5) - np.abs(mean - 0.5)))
     return Figure(
-        "Around the data",
+        WORDS.phrase("panels.around"),
         figure,
-        alt="Probability of class 1 on a circle around the data: single networks, average, 90 % band, MAP.",
-        caption=f"A circle of radius {RADIUS:g} around (0, 0), from the right upwards. At {angle[at]:.0f}° the MAP "
-        f"says {single[at]:.2f}, the average {mean[at]:.2f}, and nine networks in ten lie between {low[at]:.2f} and "
-        f"{high[at]:.2f}.",
+        alt=WORDS.phrase("panels.around_alt"),
+        caption=WORDS.phrase(
+            "panels.around_caption", radius=RADIUS, angle=angle[at], map=single[at], average=mean[at], low=low[at], high=high[at]
+        ),
     )
 
 
@@ -93,31 +93,27 @@ def weights(spec: XorSpec, chains: Study) -> Figure:
     counts, _ = np.histogram(drawn, edges)
     middles = (edges[:-1] + edges[1:]) / 2
     density = counts / (drawn.size * (edges[1] - edges[0]))
-    figure = charts.blank("weight or bias, in prior sds σ", "density")
-    figure.add_bar(x=middles, y=density, name="posterior draws", marker={"color": theme.colour("posterior", 0.7)})
+    figure = charts.blank(WORDS.phrase("panels.weights_x"), WORDS.phrase("panels.weights_y"))
+    marker = {"color": theme.colour("posterior", 0.7)}
+    figure.add_bar(x=middles, y=density, name=WORDS.phrase("panels.posterior_draws"), marker=marker)
     grid = np.linspace(-reach, reach, 201)
     dashed = {"color": theme.colour("ink"), "width": 2, "dash": "dash"}
     normal = np.exp(-0.5 * grid**2) / np.sqrt(2 * np.pi)
-    figure.add_scatter(x=grid, y=normal, mode="lines", line=dashed, name="prior (exact)")
+    figure.add_scatter(x=grid, y=normal, mode="lines", line=dashed, name=WORDS.phrase("panels.prior"))
     figure.update_layout(bargap=0)
-    caption = "All weights and biases of all draws together. "
-    if not spec.size:
-        caption += "There are no data, so the bars must follow the prior: here the truth is known."
-    else:
-        caption += "Where the bars leave the prior, the data have spoken."
-    return Figure("Weights against their prior", figure, alt="Histogram of all weights with the prior density.", caption=caption)
+    caption = WORDS.phrase("panels.weights_caption" if spec.size else "panels.weights_without_data_caption")
+    return Figure(WORDS.phrase("panels.weights"), figure, alt=WORDS.phrase("panels.weights_alt"), caption=caption)
 
 
 def traces(chains: Study) -> Figure:
     """The prediction at the centre, a line a chain."""
     return charts.trace(
-        "Four chains, one prediction",
+        WORDS.phrase("panels.traces"),
         chains.watched[:, :TRACED, 0],
-        alt="Probability of class 1 at the centre in each state of four chains.",
-        y="p at the centre (0, 0)",
-        x="state after the warm-up",
-        caption=f"The first {TRACED} states. Chains that mix cross the whole range again and again. "
-        "One that stays on its own level tells only part of the story.",
+        alt=WORDS.phrase("panels.traces_alt"),
+        y=WORDS.phrase("panels.traces_y"),
+        x=WORDS.phrase("panels.traces_x"),
+        caption=WORDS.phrase("panels.traces_caption", states=TRACED),
     )
 
 
@@ -126,32 +122,22 @@ def scores(spec: XorSpec, chains: Study) -> Table:
     fresh = xor(FRESH, NOISY_VARIANCE if spec.data == "noisy" else VARIANCE, spec.seed + 1 if spec.seed < 2**32 - 1 else 0)
     ring = RADIUS * np.stack([np.cos(a := np.linspace(0, 2 * np.pi, 181)[:-1]), np.sin(a)], axis=1)
     predictor = predictor_of(spec)
-    rows = {"the MAP": modes(spec)[0][None], "average of the networks": _some(chains, CUT_DRAWS)}
-    columns: dict[str, list] = {
-        "networks": [],
-        "right (%)": [],
-        "mean confidence (%)": [],
-        "log score (nats)": [],
-        "confidence far away (%)": [],
-    }
-    for name, draws in rows.items():
+    rows: list[dict[str, str | float]] = []
+    for name, draws in (("the_map", modes(spec)[0][None]), ("the_average", _some(chains, CUT_DRAWS))):
         p = probabilities(predictor, draws, fresh.x)[:, :, 1].mean(axis=0)
         far = probabilities(predictor, draws, ring)[:, :, 1].mean(axis=0)
         said = np.where(fresh.y == 1, p, 1 - p)
-        values = (
-            100 * np.mean((p > 0.5) == fresh.y),
-            100 * np.mean(np.maximum(p, 1 - p)),
-            np.mean(np.log(np.maximum(said, 1e-300))),
-            100 * np.mean(np.maximum(far, 1 - far)),
+        rows.append(
+            {
+                "networks": WORDS.phrase(f"panels.{name}"),
+                "right (%)": float(100 * np.mean((p > 0.5) == fresh.y)),
+                "mean confidence (%)": float(100 * np.mean(np.maximum(p, 1 - p))),
+                "log score (nats)": float(np.mean(np.log(np.maximum(said, 1e-300)))),
+                "confidence far away (%)": float(100 * np.mean(np.maximum(far, 1 - far))),
+            }
         )
-        for column, value in zip(columns, (name, *map(float, values)), strict=True):
-            columns[column].append(value)
-    caption = (
-        f"On {4 * FRESH:,} fresh points of the same clouds, and on a circle of radius {RADIUS:g}. Confidence is the "
-        "larger of p and 1 − p. The log score is the mean log probability of what came true: nearer to 0 is better. "
-        "Where data are dense, one network may do as well; look at the last column."
-    )
-    return Table("One network or many", columns, caption)
+    columns = {column: [row[column] for row in rows] for column in rows[0]}
+    return Table(WORDS.phrase("panels.scores"), columns, WORDS.phrase("panels.scores_caption", points=4 * FRESH, radius=RADIUS))
 
 
 # Diagnostics ------------------------------------------------------------------------------------------------------
@@ -170,12 +156,16 @@ def diagnostics(spec: XorSpec, cancel: Any) -> list[Table]:
         "ESS tail": np.round(summary.ess_tail).astype(object),
     }
     least = float(np.nanmin(summary.ess_bulk))
-    cost = (
-        f"{CHAINS} chains of {spec.burn} + {chains.watched.shape[1]} states took {chains.gradients:,} gradients in "
-        f"{chains.seconds:.2g} s: at least {least / max(chains.seconds, 1e-9):,.0f} effective draws a second. "
-        f"R-hat is taken of predictions, never of weights: {twins(spec):,} weight vectors make the very same function "
-        "(units change places" + (", or flip their sign" if spec.activation in ("tanh", "linear") else "") + "), so chains "
-        "that agree on every prediction may sit at different ones. See [label switching](https://arxiv.org/abs/2402.01484)."
+    cost = WORDS.phrase(
+        "panels.agree_caption",
+        chains=CHAINS,
+        burn=spec.burn,
+        states=chains.watched.shape[1],
+        gradients=chains.gradients,
+        seconds=chains.seconds,
+        ess=least / max(chains.seconds, 1e-9),
+        twins=twins(spec),
+        how=WORDS.phrase("panels.swap_or_flip" if odd(spec) else "panels.swap"),
     )
     own: dict[str, Column] = {
         "chain": list(range(1, CHAINS + 1)),
@@ -184,4 +174,4 @@ def diagnostics(spec: XorSpec, cancel: Any) -> list[Table]:
         "divergent": chains.divergent.sum(axis=1),
         "mean log density (nats)": chains.log_density.mean(axis=1),
     }
-    return [Table("Do the chains agree?", places, cost), Table("Each chain", own)]
+    return [Table(WORDS.phrase("panels.agree"), places, cost), Table(WORDS.phrase("panels.each"), own)]

@@ -12,31 +12,27 @@ from lessons.xor.questions import QUESTIONS
 from lessons.xor.scenes import PREVIEWS, live, scene
 from lessons.xor.spec import CLASSES, MAX_POINTS, SCENARIOS, WORDS, XorSpec
 
-DATA = {"xor": "XOR", "noisy": "noisy XOR", "points": "your points", "none": "none"}
-STARTS = {"prior": "a prior draw", "best": "best of 1,000"}
-VARIANTS = {"exact": "right", "always_accept": "never reject", "no_prior": "forget the prior", "wrong_temper": "predict without the temper"}
-
 
 def controls(panel: Controls[XorSpec]) -> None:
     """The widgets beside the stage."""
-    panel.segmented("data", "Data", DATA)
+    panel.segmented("data")
     if panel.spec.data in ("xor", "noisy"):
-        panel.slider("corner", "Points per corner")
-        panel.button("Edit these points", own_copy, help="Take them as your own points: click, drag and delete them")
+        panel.slider("corner")
+        panel.button("edit", own_copy)
     if panel.spec.data == "points":
         panel.points("points", CLASSES)
-    panel.slider("units", "Hidden units k")
-    panel.select("activation", "Activation")
-    panel.slider("prior_sd", "Prior sd σ")
-    panel.slider("temper", "Temper a")
-    with panel.more("The sampler"):
-        panel.slider("step_size", "Step size ε")
-        panel.slider("leapfrog", "Leapfrog steps L")
-        panel.slider("jitter", "Jitter")
-        panel.slider("burn", "Warm-up")
-        panel.slider("draws", "States of the long run")
-        panel.segmented("start", "Start", STARTS)
-    panel.select("variant", "Break it", VARIANTS)
+    panel.slider("units")
+    panel.select("activation")
+    panel.slider("prior_sd")
+    panel.slider("temper")
+    with panel.more("sampler"):
+        panel.slider("step_size")
+        panel.slider("leapfrog")
+        panel.slider("jitter")
+        panel.slider("burn")
+        panel.slider("draws")
+        panel.segmented("start")
+    panel.select("variant")
 
 
 def own_copy(spec: XorSpec) -> dict:
@@ -69,9 +65,9 @@ LESSON = Lesson(
     predict=QUESTIONS,
     twins=lambda spec: [readable],
     code=[hmc.hmc_chunk, mlp._network, predictive.Ensemble, Learning.advance],
-    runs="Hamiltonian Monte Carlo over all weights at once: leapfrog, Metropolis rule, gradients by backpropagation.",
+    runs=WORDS.phrase("runs.hmc"),
     on_event=on_event,
     live=live,
-    live_label="Sample on",
+    live_label=WORDS.phrase("buttons.live"),
 )
 show(LESSON)

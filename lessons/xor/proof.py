@@ -31,14 +31,14 @@ from engine.networks.predictive import probabilities
 from engine.samplers.hmc import Hmc
 from lessons.xor.chains import PLACES, WATCHED, Study, study
 from lessons.xor.learning import data_of, model_of, predictor_of, settings_of
-from lessons.xor.spec import XorSpec
+from lessons.xor.spec import WORDS, XorSpec
 
 Array = NDArray[np.float64]
 
 POINTS = 8  # weights at which the gradient is tried
 NETWORKS = 50  # whose predictions are held against what was learned
 ROUNDING = 1e-9
-MISTAKES = {"always_accept": "The accept step is left out on purpose.", "no_prior": "The prior is forgotten on purpose."}
+MISTAKES = {variant: WORDS.phrase(f"checks.{variant}") for variant in ("always_accept", "no_prior")}  # of the sampler
 
 
 def kernels(spec: XorSpec) -> list[Kernel]:
@@ -75,31 +75,25 @@ def prediction_check(spec: XorSpec) -> Check:
     climbed = [np.exp(model.log_likelihood(place[None], one).log_density_many(theta)) for place in WATCHED]
     error = float(np.abs(shown - np.stack(climbed, axis=1)).max())
     verdict: Verdict = "pass" if error < ROUNDING else "fail"
-    sentence = (
-        f"{NETWORKS} networks at {len(WATCHED)} inputs: the probability that the maps show and the likelihood that the "
-        f"sampler climbs differ by {error:.2g} at most"
-    )
-    sentence += "." if verdict == "pass" else ": the maps are of other networks than those that were learned."
-    return Check("maps show what was learned", verdict, error, ROUNDING, sentence, kind="kernel")
+    told = "checks.maps_agree" if verdict == "pass" else "checks.maps_differ"
+    sentence = WORDS.phrase(told, networks=NETWORKS, inputs=len(WATCHED), off=error)
+    return Check(WORDS.phrase("checks.maps"), verdict, error, ROUNDING, sentence, kind="kernel")
 
 
 def run_checks(found: Study) -> list[Check]:
     """Do the chains agree on what the network computes, and on its fit?"""
     values = np.concatenate([found.watched, found.log_density[:, :, None]], axis=2)
-    names = [*(f"the probability at the place “{place}”" for place in PLACES), "the log density"]
+    names = [*(WORDS.phrase("checks.probability", place=place) for place in PLACES), WORDS.phrase("checks.log_density")]
     return [agreement_check(values, names), divergence_check(found.divergent), energy_check(found.energy)]
 
 
 def numbers(spec: XorSpec, found: Study) -> Check:
     """Without data the posterior is the prior, and its averages are known."""
     if spec.size:
-        words = (
-            "No exact answer is known for a network's posterior: its averages have no closed form. Without data it is "
-            "the prior, which is known."
-        )
-        return unknown("exact answer", words, kind="numbers")
-    averages = [Average(f"the mean probability at the place “{place}”", found.watched[:, :, i], 0.5) for i, place in enumerate(PLACES)]
+        return unknown(WORDS.phrase("checks.exact_answer"), WORDS.phrase("checks.no_answer"), kind="numbers")
+    names = [WORDS.phrase("checks.mean_probability", place=place) for place in PLACES]
+    averages = [Average(name, found.watched[:, :, i], 0.5) for i, name in enumerate(names)]
     sizes, one = (found.draws / spec.prior_sd) ** 2, 1.0
     sd = math.sqrt(2.0 / sizes.shape[2])
-    averages.append(Average("the mean square of all weights in prior variances", sizes.mean(axis=2), one, sd))
-    return averages_check("the prior comes back", averages)
+    averages.append(Average(WORDS.phrase("checks.mean_square"), sizes.mean(axis=2), one, sd))
+    return averages_check(WORDS.phrase("checks.prior"), averages)

@@ -15,7 +15,7 @@ from engine.networks.predictive import probabilities
 from engine.scores import binary_entropy
 from engine.spec import SpecError
 from lessons.xor.learning import CELLS, Learning, Maps, first_look, first_states, modes, plane, scores
-from lessons.xor.spec import CLASSES, MAX_POINTS, REACH, XorSpec
+from lessons.xor.spec import CLASSES, MAX_POINTS, REACH, WORDS, XorSpec
 
 Array = NDArray[np.float64]
 
@@ -64,7 +64,7 @@ def picture(learning: Learning, growing: bool) -> bytes:
     made = Scene(
         run=hashlib.blake2b(repr(spec).encode(), digest_size=12).hexdigest(),
         steps=len(frames),
-        label=_label(spec),
+        label=WORDS.phrase("stage.picture", units=spec.units, data=WORDS.phrase(f"data.{spec.data}", points=len(spec.points))),
         rate=RATE,
         autoplay=True,
         total=len(learning.times) if growing else None,
@@ -76,9 +76,8 @@ def picture(learning: Learning, growing: bool) -> bytes:
         rows = np.array(spec.points, dtype=float).reshape(-1, 3) if spec.data == "points" else np.empty((0, 3))
         editable = Editable(points=rows, classes=CLASSES, limit=MAX_POINTS)
 
-    title = "Average of the networks: P(class 1)"
-    mean = plane_panel(made, "mean", title, (0, 0, 12, 2), 360, editable=editable)
-    probability(mean, maps.mean, frames, "P(class 1)", colorbar=True)
+    mean = plane_panel(made, "mean", WORDS.phrase("stage.mean"), (0, 0, 12, 2), 360, editable=editable)
+    probability(mean, maps.mean, frames, WORDS.phrase("stage.probability"), colorbar=True)
     if editable is None:
         data_layer(mean, learning, size=2.7, labelled=True)
     network_panel(made, spec, shown["weights"])
@@ -95,7 +94,7 @@ def picture(learning: Learning, growing: bool) -> bytes:
 
 def plane_panel(made: Scene, id: str, title: str, place: tuple[int, int, int, int], height: int, editable: Editable | None = None) -> Panel:
     """The plane of the two inputs."""
-    x, y = Axis("input x₁", *VIEW), Axis("input x₂", *VIEW)
+    x, y = Axis(WORDS.phrase("stage.input_1"), *VIEW), Axis(WORDS.phrase("stage.input_2"), *VIEW)
     return made.panel(id, title=title, x=x, y=y, place=place, equal=True, height=height, editable=editable)
 
 
@@ -108,15 +107,11 @@ def small_panel(made: Scene, id: str, title: str, place: tuple[int, int, int, in
 
 def uncertainty_panels(made: Scene, learning: Learning, maps: Maps, frames: NDArray[np.int64]) -> None:
     """Total, aleatoric and epistemic uncertainty on one scale, whose bar stands at the last."""
-    rows = (
-        ("total", "Total uncertainty", maps.total, (0, 2, 6, 1)),
-        ("aleatoric", "Aleatoric: each is unsure", maps.aleatoric, (6, 2, 6, 1)),
-        ("epistemic", "Epistemic: they disagree", maps.epistemic, (12, 2, 8, 1)),
-    )
-    for id, title, cells, place in rows:
-        panel = small_panel(made, id, title, place, 226)
+    rows = (("total", maps.total, (0, 2, 6, 1)), ("aleatoric", maps.aleatoric, (6, 2, 6, 1)), ("epistemic", maps.epistemic, (12, 2, 8, 1)))
+    for id, cells, place in rows:
+        panel = small_panel(made, id, WORDS.phrase(f"stage.{id}"), place, 226)
         last = id == "epistemic"
-        panel.heatmap(cells, x=VIEW, y=VIEW, low=0.0, high=LN2, at=frames, label="entropy (nats)", colorbar=last)
+        panel.heatmap(cells, x=VIEW, y=VIEW, low=0.0, high=LN2, at=frames, label=WORDS.phrase("stage.entropy"), colorbar=last)
         data_layer(panel, learning, size=1.2)
 
 
@@ -137,7 +132,7 @@ def data_layer(panel: Panel, learning: Learning, *, size: float, labelled: bool 
 
 def network_panel(made: Scene, spec: XorSpec, weights: Array) -> None:
     """The network with the weights of the present state."""
-    panel = made.panel("network", title="The network of the present state", place=(12, 0, 8, 1), height=170)
+    panel = made.panel("network", title=WORDS.phrase("stage.network"), place=(12, 0, 8, 1), height=170)
     panel.network([2, spec.units, 2], weights, labels=[["x₁", "x₂"], None, ["0", "1"]])
 
 
@@ -146,7 +141,7 @@ def tile_panel(made: Scene, tiles: NDArray[np.uint8], frames: NDArray[np.int64])
     rows = TILES // TILE_COLUMNS
     panel = made.panel(
         "singles",
-        title=f"{TILES} single networks, newest first",
+        title=WORDS.phrase("stage.singles", networks=TILES),
         place=(12, 1, 8, 1),
         height=170,
         equal=True,
@@ -164,7 +159,7 @@ def tile_panel(made: Scene, tiles: NDArray[np.uint8], frames: NDArray[np.int64])
             high=1.0,
             at=at,
             colormap="diverging",
-            label="probability of class 1, one network",
+            label=WORDS.phrase("stage.probability_of_one"),
             colorbar=False,
         )
 
@@ -173,8 +168,8 @@ def map_panel(made: Scene, learning: Learning) -> None:
     """The most probable weights as one network."""
     weights, _ = modes(learning.spec)
     cells = probabilities(learning.predictor, weights[None], plane(CELLS))[0, :, 1]
-    panel = small_panel(made, "map", "One network: the MAP", (0, 3, 6, 2), 226)
-    probability(panel, levels(cells, 1.0).reshape(CELLS, CELLS), None, "P(class 1), MAP")
+    panel = small_panel(made, "map", WORDS.phrase("stage.map"), (0, 3, 6, 2), 226)
+    probability(panel, levels(cells, 1.0).reshape(CELLS, CELLS), None, WORDS.phrase("stage.probability_of_map"))
     data_layer(panel, learning, size=1.2)
 
 
@@ -183,12 +178,12 @@ def traces(made: Scene, learning: Learning, shown: dict[str, Array]) -> None:
     spec = learning.spec
     state = shown["state"].astype(float)
     last = spec.draws if learning.states > first_states(spec) else learning.states
-    numbered = Axis("state of the chain (logarithmic)", 1, last, log=True)
+    numbered = Axis(WORDS.phrase("stage.state"), 1, last, log=True)
     posterior = shown["likelihood"] + shown["prior"]
     alone = not len(learning.x)
     place, height, axis = ((6, 3, 14, 2), 226, numbered) if alone else ((6, 3, 14, 1), 110, Axis("", 1, last, log=True))
     y = Axis("", *_range(learning, posterior))
-    panel = made.panel("posterior", title="Log posterior (nats)", x=axis, y=y, place=place, height=height)
+    panel = made.panel("posterior", title=WORDS.phrase("stage.log_posterior"), x=axis, y=y, place=place, height=height)
     panel.line(state, posterior, show="upto", role="posterior", width=1.4)
     burn_rule(panel, spec)
     if alone:
@@ -201,7 +196,7 @@ def traces(made: Scene, learning: Learning, shown: dict[str, Array]) -> None:
 def burn_rule(panel: Panel, spec: XorSpec) -> None:
     """Where the warm-up ends."""
     if spec.burn:
-        panel.rule(x=float(spec.burn), role="highlight", dash=True, label="warm-up ends")
+        panel.rule(x=float(spec.burn), role="highlight", dash=True, label=WORDS.phrase("stage.burn"))
 
 
 def _range(learning: Learning, posterior: Array) -> tuple[float, float]:
@@ -226,41 +221,12 @@ def words(made: Scene, learning: Learning, shown: dict[str, Array], averaged: ND
     posterior = shown["likelihood"] + shown["prior"]
     total = binary_entropy(mean)
     warm = state <= learning.spec.burn
-    made.readout("state", "state {n:d} of the chain: {warm?warm-up, not counted:counted}", n=state, warm=warm)
-    made.readout(
-        "posterior",
-        "log posterior {sum:.2f} = log likelihood {fit:.2f} + log prior {prior:.2f}",
-        sum=posterior,
-        fit=shown["likelihood"],
-        prior=shown["prior"],
-    )
-    made.readout(
-        "accept",
-        "min(1, exp(H₀ − H₁)) = {a:.3f}: the end of the trajectory was {accepted?accepted:rejected}",
-        a=shown["accept_prob"],
-        accepted=shown["accepted"],
-    )
-    made.readout(
-        "mean",
-        "at the centre (0, 0): this network says p = {p:.3f}, the mean of {k:d} is p̄ = {m:.3f}",
-        p=shown["centre"],
-        k=shown["networks"],
-        m=mean,
-    )
-    made.readout(
-        "entropy",
-        "there: total H(p̄) {total:.3f} = aleatoric, mean of H(p), {within:.3f} + epistemic {between:.3f} nats",
-        total=total,
-        within=aleatoric,
-        between=np.maximum(total - aleatoric, 0.0),
-    )
-    made.say(
-        "State {n:d}, {warm?warm-up:counted}. The maps show {k:d} {one?network:networks}.",
-        n=state,
-        warm=warm,
-        k=averaged,
-        one=averaged == 1,
-    )
+    made.readout("state", WORDS.phrase("stage.state_card"), n=state, warm=warm)
+    made.readout("posterior", WORDS.phrase("stage.posterior_card"), sum=posterior, fit=shown["likelihood"], prior=shown["prior"])
+    made.readout("accept", WORDS.phrase("stage.accept_card"), a=shown["accept_prob"], accepted=shown["accepted"])
+    made.readout("mean", WORDS.phrase("stage.mean_card"), p=shown["centre"], k=shown["networks"], m=mean)
+    made.readout("entropy", WORDS.phrase("stage.entropy_card"), total=total, within=aleatoric, between=np.maximum(total - aleatoric, 0.0))
+    made.say(WORDS.phrase("stage.said"), n=state, warm=warm, k=averaged, one=averaged == 1)
     columns = {
         "state": state,
         "log posterior": posterior,
@@ -278,32 +244,11 @@ def words(made: Scene, learning: Learning, shown: dict[str, Array], averaged: ND
         present, average, held = found["present"], found["average"], found.get("held")
         n = len(learning.x)
         right, together = (np.rint(0.01 * n * one.right).astype(int) for one in (present, average))
-        text = "loss of the average: {own:.3f} nats a point"
         values: dict[str, Any] = {"own": average.loss}
         columns |= {"points right": right, "points right, average": together, "loss of the average (nats a point)": average.loss}
         if held is not None:
-            text += "; on {m:d} points held out {held:.3f}, {share:.1f} % right"
             values |= {"m": np.full(len(state), learning.held_out), "held": held.loss, "share": held.right}
             columns |= {"held out right (%)": held.right, "held out loss (nats a point)": held.loss}
-        made.readout("loss", text, **values)
-        made.say(
-            "Of {all:d} points the present network gets {right:d} right, the average {together:d}.",
-            right=right,
-            together=together,
-            all=np.full(len(state), n),
-        )
+        made.readout("loss", WORDS.phrase("stage.loss_card" if held is None else "stage.loss_held_out_card"), **values)
+        made.say(WORDS.phrase("stage.said_right"), right=right, together=together, all=np.full(len(state), n))
     made.table(columns)
-
-
-def _label(spec: XorSpec) -> str:
-    data = {
-        "xor": "the four XOR clouds",
-        "noisy": "four noisy XOR clouds",
-        "points": f"{len(spec.points)} points of your own",
-        "none": "no data",
-    }
-    return (
-        f"A network with {spec.units} hidden units learns {data[spec.data]}: maps of its predictive probability and "
-        "of the total, aleatoric and epistemic uncertainty as HMC draws its weights, single networks, the MAP, and "
-        "traces of the log posterior, of the points right and of the loss, held out too where more points can be drawn."
-    )
