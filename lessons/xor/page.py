@@ -18,7 +18,7 @@ def controls(panel: Controls[XorSpec]) -> None:
     panel.segmented("data")
     if panel.spec.data in ("xor", "noisy"):
         panel.slider("corner")
-        panel.button("edit", own_copy)
+        panel.button("edit_these", own_copy)
     if panel.spec.data == "points":
         panel.points("points", CLASSES)
     panel.slider("units")

@@ -90,7 +90,7 @@ def run_checks(found: Study) -> list[Check]:
 def numbers(spec: XorSpec, found: Study) -> Check:
     """Without data the posterior is the prior, and its averages are known."""
     if spec.size:
-        return unknown(WORDS.phrase("checks.exact_answer"), WORDS.phrase("checks.no_answer"), kind="numbers")
+        return unknown(WORDS.phrase("checks.answer"), WORDS.phrase("checks.no_answer"), kind="numbers")
     names = [WORDS.phrase("checks.mean_probability", place=place) for place in PLACES]
     averages = [Average(name, found.watched[:, :, i], 0.5) for i, name in enumerate(names)]
     sizes, one = (found.draws / spec.prior_sd) ** 2, 1.0

@@ -12,7 +12,7 @@ from engine.spec import Spec, SpecError, check_points, choice, integer, number, 
 WORDS = Words(__file__)
 
 DATA = ("xor", "noisy", "points", "none")
-CLASSES = ("class 0", "class 1")
+CLASSES = (WORDS.phrase("classes.0"), WORDS.phrase("classes.1"))
 STARTS = ("prior", "best")
 VARIANTS = ("exact", "always_accept", "no_prior", "wrong_temper")
 MAX_POINTS = 200

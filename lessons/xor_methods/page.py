@@ -28,7 +28,7 @@ def controls(panel: Controls[MethodsSpec]) -> None:
         panel.points("points", CLASSES)
     else:
         panel.slider("corner")
-        panel.button("edit", own_copy)
+        panel.button("edit_these", own_copy)
     panel.slider("units")
     panel.slider("prior_sd")
     panel.select("activation")
