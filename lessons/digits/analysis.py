@@ -58,9 +58,8 @@ def image_of(spec: DigitsSpec) -> NDArray[np.float32]:
     data = data_of(spec)
     if spec.source == "test":
         if spec.number >= len(data.y_test):
-            instead = "" if spec.data == "own" else sources.stand_in(spec.data)
-            reason = WORDS.phrase("checks.outside", number=spec.number, last=len(data.y_test) - 1)
-            raise SpecError("number", f"{reason}. {instead}" if instead else reason)
+            last, instead = len(data.y_test) - 1, "" if spec.data == "own" else sources.stand_in(spec.data)
+            raise SpecError("number", f"{spec.number:,} is outside 0 to {last:,}, the test images{f'. {instead}' if instead else ''}")
         return data.images_test[spec.number].astype(np.float32) / np.float32(data.top)
     if spec.variant == "no_centring":
         large = pad.rasterise(spec.drawing, size=28 * data.side)

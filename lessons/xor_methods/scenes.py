@@ -92,7 +92,9 @@ def _bare(made: Scene, id: str, title: str, place: tuple[int, int, int, int], he
 
 def _column(made: Scene, spec: MethodsSpec, look: Look | None, method: str, column: int) -> None:
     """Mean, total, aleatoric and epistemic of one method, the first map to be edited."""
-    first, name = column == 0, NAMES[method] if look is not None else WORDS.phrase("stage.waiting", method=NAMES[method])
+    first, name = column == 0, NAMES[method]
+    if look is None:
+        name = WORDS.phrase("stage.waiting", method=name)
     editable = None
     if first and spec.data == "points":
         rows = np.array(spec.points, dtype=float).reshape(-1, 3)
