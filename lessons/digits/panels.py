@@ -55,12 +55,12 @@ def _among(spec: DigitsSpec, reading: Reading) -> Figure:
     found = analysis.quality(spec)
     assert found is not None
     figure = charts.blank(WORDS.phrase("panels.aleatoric"), WORDS.phrase("panels.epistemic"))
-    for flags, name, role, shape in ((~found.wrong, "right", "posterior", "circle"), (found.wrong, "wrong", "reject", "x")):
+    for flags, name, role, shape in ((~found.wrong, "read_right", "posterior", "circle"), (found.wrong, "read_wrong", "reject", "x")):
         figure.add_scatter(
             x=found.aleatoric[flags],
             y=found.epistemic[flags],
             mode="markers",
-            name=WORDS.phrase(f"panels.{name}"),
+            name=WORDS.phrase(f"stage.{name}"),
             marker={"color": theme.colour(role, 0.6), "symbol": shape, "size": 6},
         )
     figure.add_scatter(
