@@ -30,6 +30,7 @@ class Point(WeightBlocks):
     """The most probable weights."""
 
     trained = (MEAN,)
+    _precisions: Single | None = None  # see `_of_the_prior`; None: to be worked out
 
     def __init__(self, shape: Shape, prior_sd: float):
         super().__init__(shape.weights, ROWS)
@@ -51,13 +52,16 @@ class Point(WeightBlocks):
 
     def step(self, pace: Pace, signal: float, work: Workspace, key: Key) -> None:
         """Climb along the gradient that the minibatch left."""
-        for gradient, weights, moment in zip(
-            self.shape.split(self.gradient), self.shape.split(self.weights), self._second_moments(), strict=True
-        ):
-            precision = 1.0 / self.prior_sd**2
-            _shrink(gradient[:-1], weights[:-1], np.float32(precision * moment))
-            _shrink(gradient[-1:], weights[-1:], np.float32(precision))
-        _step(self.blocks, self.weights, self.gradient, pace)
+        if self._precisions is None:
+            self._precisions = self._of_the_prior()
+        _step(self.blocks, self.weights, self.gradient, self._precisions, pace)
+
+    def _of_the_prior(self) -> Single:
+        """(padded weights,) what the log prior's gradient takes away of each weight."""
+        precisions = np.zeros_like(self.weights)
+        for layer, moment in zip(self.shape.split(precisions), self._second_moments(), strict=True):
+            layer[:-1], layer[-1] = moment / self.prior_sd**2, 1.0 / self.prior_sd**2
+        return precisions
 
     def _second_moments(self) -> list[float]:
         """E (z c)^2 of every layer's inputs."""
@@ -92,6 +96,7 @@ class Dropout(Point):
     """
 
     noisy = True
+    _kept: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None  # see `_odds`; None: to be worked out
 
     def __init__(
         self,
@@ -117,10 +122,17 @@ class Dropout(Point):
     @property
     def keep(self) -> NDArray[np.float64]:
         """(layers,) probability that an input of a layer is kept."""
-        return 1.0 / (1.0 + np.exp(-self.logits))
+        return self._odds()[0]
 
     def _factors(self) -> NDArray[np.float64]:
-        return 1.0 / self.keep if self.scaling == "inverse" else np.ones(self.shape.layers)
+        return self._odds()[1]
+
+    def _odds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """`keep`, and what an input that is kept is multiplied by: worked out once for these `logits`."""
+        if self._kept is None:
+            keep = 1.0 / (1.0 + np.exp(-self.logits))
+            self._kept = keep, 1.0 / keep if self.scaling == "inverse" else np.ones(self.shape.layers)
+        return self._kept
 
     def begin_noise(self, work: Workspace, key: Key) -> None:
         """Draw the masks of a minibatch."""
@@ -136,6 +148,7 @@ class Dropout(Point):
         if self.learn:
             self._steps += 1
             ascend(self._rule, self._steps, self.logits, self.keep_gradient(work), self._first, self._second)
+            self._kept = self._precisions = None
         super().step(pace, signal, work, key)
 
     def keep_gradient(self, work: Workspace) -> NDArray[np.float64]:
@@ -181,15 +194,10 @@ class Dropout(Point):
 
 
 @single_kernel
-def _shrink(gradient, weights, precision):
-    for i in range(gradient.shape[0]):
-        g, w = gradient[i], weights[i]
-        for j in range(g.size):
-            g[j] -= precision * w[j]
-
-
-@single_kernel
-def _step(blocks, weights, gradient, pace):
+def _step(blocks, weights, gradient, precisions, pace):
+    """Climb along the gradient of the likelihood and that of the log prior."""
+    for i in range(weights.size):
+        gradient[i] -= precisions[i] * weights[i]
     for b in range(blocks.shape[0]):
         p = moved(pointer(blocks), b * ROWS * ROW)
         w, g = moved(pointer(weights), b * BLOCK), moved(pointer(gradient), b * BLOCK)

@@ -16,12 +16,13 @@ from engine.jumps.sweep import ARCHITECTURE, CHOICE, JACOBIAN, LIKELIHOOD, PROPO
 from lessons.families.growing.ledger import Jumps, jumps_of, ledger_words
 from lessons.families.growing.sizes import size_panel, size_traces
 from lessons.missing_factor.analysis import (
+    BEGINNING,
+    BEGINNING_SLOW,
     CHAINS,
     SHOWN,
     Growing,
     Limit,
     first_look,
-    first_sweeps,
     known_now,
     limit,
     put_right,
@@ -53,9 +54,10 @@ def scene(spec: MissingSpec, window: int | None) -> bytes:
 
 def grow(spec: MissingSpec, job: Any) -> bytes | None:
     """Both schemes to their last sweep, then the evidence of every k by annealing."""
-    growing = Growing(spec).advance(first_sweeps(spec))
+    growing = Growing(spec)
+    beginning, chunk = (BEGINNING_SLOW, CHUNK_SLOW) if spec.slow else (BEGINNING, CHUNK)
     while not growing.done and not job.is_set():
-        growing.advance(growing.sweeps + (CHUNK_SLOW if spec.slow else CHUNK))
+        growing.advance(growing.sweeps + (chunk if growing.sweeps else beginning))
         job.publish(picture(growing, known_now(spec), None, more=not growing.done))
     if job.is_set():
         return None

@@ -17,7 +17,19 @@ from engine.jumps.shares import running_shares
 from lessons.families.growing.plane import MAX_POINTS, REACH
 from lessons.families.growing.sizes import size_panel, size_traces
 from lessons.families.growing.spec import CLASSES
-from lessons.occam.analysis import CHAINS, FIRST, begin, evidence, evidence_if_known, exact, first_look, map_of, running_fit, times
+from lessons.occam.analysis import (
+    BEGINNING,
+    CHAINS,
+    FIRST,
+    begin,
+    evidence,
+    evidence_if_known,
+    exact,
+    first_look,
+    map_of,
+    running_fit,
+    times,
+)
 from lessons.occam.spec import WORDS, OccamSpec
 
 Array = NDArray[np.float64]
@@ -37,9 +49,8 @@ def scene(spec: OccamSpec, window: int | None) -> bytes:
 def grow(spec: OccamSpec, job: Any) -> bytes | None:
     """The chains to their last sweep, then the evidence of every k by annealing."""
     run, known = begin(spec, spec.sweeps), evidence_if_known(spec)
-    run.advance(FIRST)
     while not run.done and not job.is_set():
-        run.advance(CHUNK)
+        run.advance(CHUNK if run.completed else BEGINNING)
         job.publish(picture(spec, run, known, more=not run.done))
     if job.is_set():
         return None
@@ -82,7 +93,7 @@ def picture(spec: OccamSpec, run: ArchitectureRun, known: ArchitectureEvidence |
         recording.width[:, at].astype(float),
         id="traces",
         title=WORDS.phrase("stage.traces", chains=CHAINS),
-        x=Axis(WORDS.phrase("stage.sweep"), 1, spec.sweeps if run.completed > FIRST else run.completed),
+        x=Axis(WORDS.phrase("stage.sweep"), 1, spec.sweeps if more or run.completed > FIRST else run.completed),
         y=Axis("k", 0.5, spec.highest + 0.5),
         place=(0, 1, 11, 1),
         height=HEIGHT,
@@ -104,7 +115,7 @@ def on_event(spec: OccamSpec, event: dict) -> OccamSpec | None:
 def fit_panel(made: Scene, spec: OccamSpec, fit: Array, known: ArchitectureEvidence | None) -> Panel:
     """The mean log likelihood at each k so far, and once known the log evidence below it. The gap is the price."""
     sizes = np.arange(1, spec.highest + 1)
-    late = fit[len(fit) // 2 :]
+    late = fit[BEGINNING // 2 : BEGINNING]  # the chains have found the hill, and the axis stands still while the run grows
     seen = late[np.isfinite(late)]
     low, high = float(np.quantile(seen, 0.1)) - MARGIN, float(seen.max()) + MARGIN
     if known is not None:

@@ -218,8 +218,9 @@ def _sums(values: Array, counts: NDArray[np.int64]) -> Array:
     return total[np.searchsorted(ends, counts, side="right")]
 
 
-def _run(spec: RaceLesson, target: Target, racer: str, pair: int, budget: float) -> Recording:
-    """One racer in one pair, until this much of its budget is spent. All racers of a pair share start and seed."""
+def _run(spec: RaceLesson, target: Target, racer: str, pair: int, spent: float | None = None) -> Recording:
+    """One racer in one pair, until so much of its budget is spent, all by default. All racers of a pair share start and seed."""
+    budget = spec.budget if spent is None else spent
     try:
         run = start(
             target,

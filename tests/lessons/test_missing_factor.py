@@ -233,6 +233,7 @@ def test_the_picture_grows_and_ends_with_what_the_scheme_tends_to():
     last, arrays = decode(scenes.grow(spec, job))
     assert all(len(blob) < MOST_BYTES for blob in job.blobs)
     steps = [decode(blob)[0]["steps"] for blob in job.blobs]
+    assert steps[0] == analysis.BEGINNING, "it waits for no more"
     assert steps == sorted(steps) and last["total"] is None
     assert last["steps"] == steps[-1] == len(analysis.times(spec, 120))
     layers = next(panel for panel in last["panels"] if panel["id"] == "sizes")["layers"]

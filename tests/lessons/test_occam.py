@@ -161,6 +161,9 @@ def test_the_picture_grows_and_ends_with_the_exact_answer():
     spec = SMALL.replace(seed=3)
     last = decode(scenes.grow(spec, job))[0]
     steps = [decode(blob)[0]["steps"] for blob in job.blobs]
+    assert steps[0] == analysis.BEGINNING, "it waits for no more"
+    shown = [{panel["id"]: panel for panel in decode(blob)[0]["panels"]} for blob in (job.blobs[0], job.blobs[-1])]
+    assert all(shown[0][id][axis] == shown[1][id][axis] for id in ("fit", "traces", "map") for axis in "xy"), "it stands still"
     assert steps == sorted(steps) and steps[-1] == len(analysis.times(spec, spec.sweeps)) == last["steps"]
     fit = next(panel for panel in last["panels"] if panel["id"] == "fit")
     assert any("annealing" in str(layer.get("labels")) for layer in fit["layers"])

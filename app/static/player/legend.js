@@ -98,10 +98,15 @@ export function drawSwatch(context, entry, palette, x, y) {
 export class Legend {
   constructor() {
     this.node = element("ul", { className: "legend", "aria-label": "Legend" });
+    this.shown = null; // of another run of the same lesson it mostly stays, with its drawings
   }
 
   show(scene, palette, ratio) {
-    const chips = legendEntries(scene).map((entry) => {
+    const entries = legendEntries(scene);
+    const shown = JSON.stringify([entries, palette.colors, ratio]);
+    if (shown === this.shown) return;
+    this.shown = shown;
+    const chips = entries.map((entry) => {
       const swatch = picture(26, 16, ratio, (context) => drawSwatch(context, entry, palette, 0, 0));
       return element("li", { children: [swatch, element("span", { text: entry.label })] });
     });

@@ -20,6 +20,7 @@ from engine.networks import predictive
 from engine.networks.passes import ACTIVATIONS
 from engine.spec import SpecError
 from engine.variational import fused
+from engine.variational.dropout import Dropout
 from engine.variational.minibatch import Shape
 from engine.variational.network import METHODS, NetworkSpec, fit_network, start_network
 from engine.variational.predict import forward
@@ -400,6 +401,16 @@ def test_units_that_are_never_dropped_stay_so(method):
     plain.advance(plain.total)
     for one, other in zip(fit.expected_weights(), plain.fit().expected_weights(), strict=True):
         assert one == pytest.approx(other, abs=1e-5)
+
+
+@pytest.mark.parametrize("method,each_step", [("mc_dropout", False), ("concrete_dropout", True)])
+def test_what_the_odds_of_keeping_decide_is_worked_out_when_they_change(method, each_step, monkeypatch):
+    worked_out, of_the_prior = [], Dropout._of_the_prior
+    monkeypatch.setattr(Dropout, "_of_the_prior", lambda self: worked_out.append(self.keep) or of_the_prior(self))
+    run = start_network(X, Y, hidden=(5, 4), method=method, keep=0.8, epochs=6, batch=50, seed=7)
+    run.advance(run.total)
+    assert len(worked_out) == (run.total if each_step else 1)
+    np.testing.assert_array_equal(run.posterior.keep, 1.0 / (1.0 + np.exp(-run.posterior.logits)))
 
 
 @pytest.mark.parametrize("samples", [1, 300])
