@@ -53,7 +53,6 @@ IN_PYTHON = {  # lessons whose words do not all stand in `words.toml` yet; none 
         "real_data",
         "regression",
         "reproduce",
-        "reproduce/errata",
         "spike_and_slab",
         "variational",
         "weight_space",
@@ -287,6 +286,8 @@ def unused(folder: Path) -> list[str]:
                 asked.add(node.value)
             elif isinstance(node, ast.Subscript) and ast.unparse(node.value) == "WORDS" and isinstance(node.slice, ast.Constant):
                 made.append(re.compile(re.escape(str(node.slice.value)) + r"\.\w+"))
+            elif isinstance(node, ast.Call) and ast.unparse(node.func) == "WORDS.tables" and isinstance(node.args[0], ast.Constant):
+                made.append(re.compile(re.escape(str(node.args[0].value)) + r"\.[\w-]+"))
             elif isinstance(node, ast.JoinedStr) and isinstance(node.values[0], ast.Constant) and "." in str(node.values[0].value):
                 parts = (re.escape(part.value) if isinstance(part, ast.Constant) else r"\w+" for part in node.values)
                 made.append(re.compile("".join(parts)))

@@ -47,7 +47,7 @@ it, in its checks, stands in tables of its own, by `Words.phrase`.
 
 Numbers of a run stand in `explain` by their names, as Python's `str.format` has it; what they are called is said where
 they are computed, in `questions.py`. An explanation that depends on the run is a table of passages, of which the code
-chooses. A single end of line in a long text is a space, an empty line ends a paragraph.
+chooses. A single end of line in a long text is a space, an empty line ends a paragraph; beside `$$` lines end as they stand.
 """
 
 from __future__ import annotations
@@ -182,6 +182,10 @@ class Words:
         """The same, nothing where there is no such table."""
         return self[table] if table in self._all else {}
 
+    def tables(self, table: str) -> dict[str, dict[str, str]]:
+        """Tables of other words by name, in the order of the file: what stands in each `[table.name]`."""
+        return {name: self[f"{table}.{name}"] for name in self._all[table]}
+
     def named(self, table: str, name: str, /, **values: Any) -> str | None:
         """What something among the controls is called, as the lesson has it or as all have; None where none says."""
         for words in self._chain:
@@ -304,7 +308,7 @@ class Words:
         return self._filled(entry[name], values or {})
 
     def _filled(self, text: str, values: Mapping[str, Any]) -> str:
-        joined = re.sub(r"(?<!\n)\n(?!\n)", " ", text.strip("\n"))
+        joined = re.sub(r"(?<!\n)(?<!\$\$)\n(?!\n|\$\$)", " ", text.strip("\n"))
         if not values:
             return joined
         try:

@@ -88,7 +88,11 @@ class Rows(NamedTuple):
 def rows(name: str) -> Rows:
     """The rows of the published tables on "boston" or "credit"."""
     task = local.table(name)
-    learn, test = tables.split(task, 0, 0, 0, "published")
+    return rows_of(task, *tables.split(task, 0, 0, 0, "published"))
+
+
+def rows_of(task: tables.Task, learn: NDArray[np.int64], test: NDArray[np.int64]) -> Rows:
+    """A data set, split."""
     return Rows(np.ascontiguousarray(task.x[learn]), task.y[learn], np.ascontiguousarray(task.x[test]), task.y[test])
 
 
@@ -298,15 +302,16 @@ def _logistic_changed() -> dict[str, Estimate]:
     return {f"linear, {changed}, {where}": Estimate(value) for changed, values in found.items() for where, value in values.items()}
 
 
+def linear_errors(of: Rows) -> tuple[float, float]:
+    """Mean squared errors of the linear Bayesian model in closed form, on the rows that it learns from and on the others."""
+    design, tested = (np.column_stack([x, np.ones(len(x))]) for x in (of.x, of.x_test))
+    mean = linear.solve(design, of.y, noise_sd=1.0, prior_sd=0.1).mean
+    return float(np.mean((design @ mean - of.y) ** 2)), float(np.mean((tested @ mean - of.y_test) ** 2))
+
+
 def _linear_exactly() -> dict[str, float]:
-    """Mean squared errors of the linear Bayesian model in closed form."""
-    known = rows("boston")
-    design, tested = (np.column_stack([x, np.ones(len(x))]) for x in (known.x, known.x_test))
-    mean = linear.solve(design, known.y, noise_sd=1.0, prior_sd=0.1).mean
-    return {
-        "linear, train": float(np.mean((design @ mean - known.y) ** 2)),
-        "linear, test": float(np.mean((tested @ mean - known.y_test) ** 2)),
-    }
+    train, test = linear_errors(rows("boston"))
+    return {"linear, train": train, "linear, test": test}
 
 
 NAMES = {

@@ -361,7 +361,7 @@ def digits(classes: int) -> tuple[Array, NDArray[np.int64], Array, NDArray[np.in
     """Images to learn from and to test on, of which none is both, as principal components."""
     images = local.images("optdigits")
     rows = stratified(images.labels, classes, EACH)
-    pixels, tested = _standardised(images.images), _standardised(images.images_test)
+    pixels, tested = standardised(images.images), standardised(images.images_test)
     others = np.setdiff1d(np.arange(len(pixels)), rows)
     pool, labels = np.vstack([tested, pixels[others]]), np.concatenate([images.labels_test, images.labels[others]])
     test = stratified(labels, classes, TESTED)
@@ -369,7 +369,7 @@ def digits(classes: int) -> tuple[Array, NDArray[np.int64], Array, NDArray[np.in
     return project(pixels[rows]), images.labels[rows], project(pool[test]), labels[test]
 
 
-def _standardised(images: NDArray[np.uint8]) -> Array:
+def standardised(images: NDArray[np.uint8]) -> Array:
     """(n, pixels) each image by itself with mean 0 and variance 1, as in the public code."""
     pixels = images.reshape(len(images), -1).astype(np.float64)
     return np.asarray((pixels - pixels.mean(axis=1, keepdims=True)) / pixels.std(axis=1, keepdims=True))
@@ -487,7 +487,7 @@ def _variance(number: int, form: str) -> Part:
     images = local.images("optdigits")
     rng = np.random.default_rng(number)
     rows = np.concatenate([rng.choice(np.flatnonzero(images.labels == label), 10, replace=False) for label in range(10)])
-    pixels = _standardised(images.images[rows])
+    pixels = standardised(images.images[rows])
     parts = principal_components(pixels, COMPONENTS)(pixels)
     return {"share": float(parts.var(axis=0).sum() / pixels.var(axis=0).sum())}
 

@@ -101,11 +101,19 @@ def weights_of(*layers: int) -> int:
     return sum(a * b for a, b in pairwise(layers))
 
 
-def flattened(side: int, filters: int, kernel: int, pool: int, times: int = 2) -> int:
-    """Inputs of the dense layer behind `times` convolutions without padding, each with max-pooling of stride 2."""
+def sides(side: int, kernel: int, pool: int, times: int = 2) -> tuple[int, ...]:
+    """Sides of the maps of `times` convolutions without padding, each with max-pooling of stride 2: of the image, then
+    behind each convolution and each pooling."""
+    found = [side]
     for _ in range(times):
-        side = (side - kernel + 1 - pool) // 2 + 1
-    return side * side * filters
+        found.append(found[-1] - kernel + 1)
+        found.append((found[-1] - pool) // 2 + 1)
+    return tuple(found)
+
+
+def flattened(side: int, filters: int, kernel: int, pool: int) -> int:
+    """Inputs of the dense layer behind two of these."""
+    return sides(side, kernel, pool)[-1] ** 2 * filters
 
 
 def _sizes(number: int, form: str) -> Part:

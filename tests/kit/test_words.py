@@ -53,6 +53,19 @@ options = ["a", "b"]
 one = "One {n}."
 two = "Two."
 
+[tools.saw]
+what = """
+Cuts
+wood:
+
+$$
+a + b
+$$
+"""
+
+[tools.axe]
+what = "Splits."
+
 [names]
 b = "second"
 a = "first"
@@ -107,6 +120,7 @@ def test_passages_stand_in_the_order_said(lesson: Words, passages: tuple[str, ..
 def test_other_words_stand_in_the_order_of_the_file(lesson: Words):
     assert list(lesson["names"].items()) == [("b", "second"), ("a", "first")]
     assert lesson.phrase("questions.passages.explain.one", n=1) == "One 1."
+    assert list(lesson.tables("tools").items()) == [("saw", {"what": "Cuts wood:\n\n$$\na + b\n$$"}), ("axe", {"what": "Splits."})]
 
 
 def test_a_lesson_calls_things_as_all_do_unless_it_or_its_family_says_otherwise(lesson: Words, tmp_path: Path):

@@ -16,9 +16,14 @@ from streamlit.testing.v1 import AppTest
 from app import catalogue
 from app.kit import share, startup, words
 from app.kit.player.scene import header
+from datasets import samples, six
+from datasets.images import digits, stratified
 from datasets.logistic import INPUT_SD, logistic_pairs
 from datasets.xor import NOISY_VARIANCE, VARIANCE
+from engine import sample
+from engine.conjugate import GammaPoisson
 from engine.networks.sweep import SweepSpec
+from engine.rejection import importance
 from engine.spec import SpecError
 from engine.variational import network as engine_network
 from engine.variational import start_network
@@ -28,7 +33,7 @@ from lessons.real_data import protocol
 from lessons.reproduce import __main__ as command
 from lessons.reproduce import andersen, berezowski, conclusions, figure, report, running, store
 from lessons.reproduce import trained as checkpoints
-from lessons.reproduce.errata import counts, moves, numbers, stages
+from lessons.reproduce.errata import counts, models, moves, numbers, stages
 from lessons.reproduce.experiment import AGREES, DIFFERS, NOT_RUN, QUICK, UNTOLD, Cell, Estimate, Outcome, judge
 from lessons.reproduce.registry import BY_ID, EXPERIMENTS, NOT_HERE, missing
 from tests.rooms import ROOT
@@ -227,8 +232,9 @@ def test_what_has_no_experiment_says_why():
 
 def test_the_stages_of_errata_show_what_is_right_and_what_was_done():
     known = {each.id for each in numbers.errata()}
+    assert set(stages.STAGES) == known, "each erratum has its stage"
     for id in stages.STAGES:
-        assert id in known and header(stages.stage(id))["steps"] > 1
+        assert stages.lacking(id) or header(stages.stage(id))["steps"] > 1
     exact = stages.ODDS ** np.arange(stages.WIDEST)
     exact /= exact.sum()
     assert np.allclose(exact @ stages.birth_and_death(False), exact, atol=1e-12)
@@ -284,6 +290,89 @@ def test_counts_of_errata_come_to_what_is_exact():
     assert (counts.area(2.0)[-1], counts.area(1.0)[-1]) == (1.0, 0.5)
 
 
+def test_models_of_errata_are_those_of_the_print_and_those_told():
+    told = {each.id: each.effect + each.right for each in numbers.errata()}
+    # sizes: what the engine's network has, and what it has to have
+    assert models.maps("valid") == (28, 24, 12, 8, 4) and models.maps("same") == (28, 28, 14, 14, 7)
+    assert models.sides(models.SIDE, 5, 3)[-1] ** 2 * models.FILTERS == models.FLAT
+    assert "1,568" in told["flat"] and "512" in told["flat"]
+    # dropout: what masks come to on average is known, for the output is linear in what the units send
+    found = models.passes()
+    error = found.divided.std(axis=0) / np.sqrt(models.PASSES)
+    assert (np.abs(found.divided.mean(axis=0) - found.whole) < 3.5 * error + 1e-9).all()
+    bias = (found.bare.mean(axis=0) - models.KEEP * found.divided.mean(axis=0)) / (1.0 - models.KEEP)
+    assert np.ptp(bias) < 1e-9 < abs(found.bare.mean(axis=0) - found.whole).max(), "all but the output's bias is 0.6 times as large"
+    # conjugate pairs: by quadrature
+    x = samples.counts().x[: models.SEEN]
+    rate = np.linspace(1e-6, 4.0, 40_001)
+    log = x.sum() * np.log(rate) - len(x) * rate + np.log(rate) - rate
+    weight = np.exp(log - log.max())
+    kicks = models.horse_kicks()
+    assert kicks.right[-1] == pytest.approx((rate * weight).sum() / weight.sum(), abs=1e-6)
+    assert kicks.printed[-1] == (2.0 + models.SEEN) / (1.0 + models.SEEN), "whatever was counted"
+    every = GammaPoisson(alpha=2.0, beta=1.0).update(samples.counts().x).mean()[0]
+    assert f"the rate is {every:.2f}" in told["pairs-of-laws"]
+    precision = models.precisions()
+    assert precision.right[-1] == pytest.approx(1.0, abs=0.3) and precision.printed[-1] > 5.0
+
+
+def test_priors_of_errata_differ_where_the_bound_is_known():
+    """By importance sampling; the network that comes nearest shows why."""
+    points, effect = six.six_points(), next(each.effect for each in numbers.errata() if each.id == "prior")
+    rates = {}
+    for name, prior in (("told", andersen.AS_TOLD), ("coded", andersen.AS_CODED)):
+        found = importance(prior, points.x, points.y, models.NOISE_SD, 400_000, 1, [0.0])
+        rates[name] = found.rate * 1e5, found.rate_error * 1e5
+    assert 0.0 < rates["told"][0] < 0.005 and "0.0005 and 1.7" in effect
+    assert abs(rates["coded"][0] - 1.7) < 3.0 * rates["coded"][1] < 1.0
+    told, coded = models.nearest(andersen.AS_TOLD), models.nearest(andersen.AS_CODED)
+    assert told.apart[-1] > 1.5 * models.NOISE_SD > models.NOISE_SD > coded.apart[-1]
+    for each in (told, coded):
+        at = np.array([np.interp(points.x, each.x, curve) for curve in each.curves])
+        assert np.sqrt(((at - points.y) ** 2).mean(axis=1)) == pytest.approx(each.apart, abs=0.02), "the curve is that of the distance"
+
+
+def test_rows_of_errata_meet_the_print_only_as_coded():
+    if lacking := stages.lacking("text"):
+        pytest.skip(f"data: {', '.join(lacking)}")
+    coded, told = andersen.linear_errors(andersen.rows("boston")), models.as_told()
+    assert coded == pytest.approx(models.PRINTED, abs=0.01)
+    assert np.abs(told - models.PRINTED).max(axis=1).min() > 1.0, "none of the others"
+    effect = next(each.effect for each in numbers.errata() if each.id == "text")
+    assert f"{told[:, 1].mean():.1f} on average over {models.SPLITS} splits, with sd {told[:, 1].std():.1f}" in effect
+
+
+def test_chains_of_errata_have_the_spread_they_should_or_not():
+    effect = next(each.effect for each in numbers.errata() if each.id == "stops")
+    spread = {}
+    for variant in ("exact", "final_accept"):
+        runs = [
+            sample(moves.STANDARD, "nuts", chains=1, draws=moves.DRAWN, seed=seed, step_size=moves.LONG, mass=1.0, variant=variant).draws
+            for seed in range(20)
+        ]
+        spread[variant] = np.sqrt(np.mean(np.square(runs)))
+    assert spread["exact"] == pytest.approx(1.0, abs=0.01) and f"{spread['final_accept']:.2f}" == "0.88" and "sd 0.88" in effect
+    assert np.sqrt((moves.drawn("exact", moves.LONG) ** 2).mean()) == pytest.approx(1.0, abs=0.04)
+    assert np.sqrt((moves.drawn("final_accept", moves.LONG) ** 2).mean()) < 0.93
+    path = {variant: np.abs(np.diff(moves.drawn(variant, moves.SHORT), axis=0)).mean() for variant in ("exact", "reversed_dot")}
+    assert path["exact"] > 4.0 * path["reversed_dot"], "it stops after one step"
+    three, four = moves.hops(3), moves.hops(4)
+    assert np.allclose(three, moves.FROM * (-1.0) ** np.arange(1, moves.HOPS + 1), atol=1e-9), "two places, by turns"
+    assert len(np.unique(four.round(6))) > 0.8 * moves.HOPS and np.mean(four**2) == pytest.approx(1.0, abs=0.25)
+
+
+def test_the_slips_of_errata_are_there():
+    rows, drawn = counts.printed_rows(), counts.simulated()
+    assert rows[rows[:, 0] > rows[:, 1]].tolist() == [[0.971, 0.970]] and (drawn[:, 0] <= drawn[:, 1]).all()
+    images = digits()
+    pixels = berezowski.standardised(images.images[stratified(images.labels, 10, 10)])
+    variances = np.linalg.eigvalsh(np.cov(pixels.T))[::-1]
+    share = 100.0 * variances.cumsum() / variances.sum()
+    assert counts.explained()[1:] == pytest.approx(share[: counts.MOST], abs=1e-9)
+    effect = next(each.effect for each in numbers.errata() if each.id == "slips")
+    assert f"20 components hold {share[19]:.1f} % of the variance, and 21 hold {share[20]:.1f} %" in effect
+
+
 def test_a_press_runs_the_quick_form_on_the_page():
     startup.load()
     at = AppTest.from_file(str(ROOT / "lessons" / "reproduce" / "page.py"), default_timeout=120)
@@ -318,7 +407,10 @@ def settings_of(link):
     return found.spec
 
 
-LESSON_LINKS = [link for experiment in EXPERIMENTS for link in experiment.links if link != "/errata"]
+LESSON_LINKS = [
+    *(link for experiment in EXPERIMENTS for link in experiment.links if link != "/errata"),
+    *(each.link for each in numbers.errata() if not each.link.startswith("/reproduce")),
+]
 
 
 @pytest.mark.parametrize("link", sorted(set(LESSON_LINKS)))

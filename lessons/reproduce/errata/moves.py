@@ -13,7 +13,7 @@ from datasets.logistic import INPUT_SD, TRAIN, logistic_pairs
 from engine import sample, targets
 from engine.logistic import Newton, newton, sigmoid
 from engine.targets.densities import normal_density
-from lessons.reproduce.errata.blank import EXACT, RIGHT, WRONG, blank
+from lessons.reproduce.errata.blank import EXACT, RIGHT, WORDS, WRONG, blank, tell
 
 Array = NDArray[np.float64]
 
@@ -58,23 +58,21 @@ def around(bare: bool) -> Array:
 
 def around_a_jump() -> bytes:
     """Two chains of births and deaths."""
-    made = blank("around", JUMPS + 1, "Two chains of births and deaths with moves around them: one keeps the target, one does not.", 8.0)
+    made = blank("around", JUMPS + 1, WORDS.phrase("around.picture"), 8.0)
     made.layout("right*6 coded*6", 240)
     shares = {}
-    for id, bare, role, name in (("right", True, RIGHT, "the bare ratio"), ("coded", False, WRONG, "densities left out")):
+    for id, bare, role, name in (
+        ("right", True, RIGHT, WORDS.phrase("around.bare")),
+        ("coded", False, WRONG, WORDS.phrase("around.left_out")),
+    ):
         rows, matrix = [np.eye(PLACES + 1)[0]], around(bare)
         for _ in range(JUMPS):
             rows.append(rows[-1] @ matrix)
         found = shares[id] = np.stack(rows)
-        panel = made.panel(id, title=f"After so many jumps: {name}", y=Axis("probability", 0.0, 1.0))
-        panel.bars(found, labels=["none", *map(str, range(1, PLACES + 1))], role=role, truth=with_a_unit(), label=name)
+        panel = made.panel(id, title=WORDS.phrase("around.title", name=name), y=Axis(WORDS.phrase("common.probability"), 0.0, 1.0))
+        panel.bars(found, labels=[WORDS.phrase("around.none"), *map(str, range(1, PLACES + 1))], role=role, truth=with_a_unit(), label=name)
     gone = {id: 1.0 - found[:, 0] for id, found in shares.items()}
-    made.say(
-        "{t:d} jumps. With the unit: {a:.3f} by the bare ratio, {b:.3f} as coded; 0.5 is right.",
-        t=np.arange(JUMPS + 1),
-        a=gone["right"],
-        b=gone["coded"],
-    )
+    tell(made, WORDS.phrase("around.said"), t=np.arange(JUMPS + 1), a=gone["right"], b=gone["coded"])
     return made.encode()
 
 
@@ -100,25 +98,31 @@ def leapfrog(how: str) -> Array:
 
 def kicks() -> bytes:
     """The path and its energy: as it should be, with the sign reversed, with half and full kicks exchanged."""
-    made = blank("signs", STEPS + 1, "A path that keeps its energy, one that runs away, and one that is not its own reverse.", 12.0)
+    made = blank("signs", STEPS + 1, WORDS.phrase("signs.picture"), 12.0)
     made.layout("path*6 energy*6", 260)
-    plane = made.panel("path", title="A path on N(0, 1)", x=Axis("position", -3.0, 3.0), y=Axis("momentum", -3.0, 3.0))
+    plane = made.panel(
+        "path",
+        title=WORDS.phrase("signs.path"),
+        x=Axis(WORDS.phrase("signs.position"), -3.0, 3.0),
+        y=Axis(WORDS.phrase("signs.momentum"), -3.0, 3.0),
+    )
     energies = {}
-    names = (("right", RIGHT, "as it should be"), ("sign", WRONG, "sign reversed"), ("exchanged", "proposal", "half, then full"))
+    names = (
+        ("right", RIGHT, WORDS.phrase("signs.right")),
+        ("sign", WRONG, WORDS.phrase("signs.reversed")),
+        ("exchanged", "proposal", WORDS.phrase("signs.half_full")),
+    )
     for how, role, name in names:
         path = leapfrog(how)
         plane.path(path, show="upto", role=role, label=name)
         energies[how] = 0.5 * (path**2).sum(axis=1)
-    level = made.panel("energy", title="Its energy, which should stay", x="step", y=Axis("energy", 0.0, 3.0))
+    level = made.panel(
+        "energy", title=WORDS.phrase("signs.energy"), x=WORDS.phrase("common.step"), y=Axis(WORDS.phrase("signs.level"), 0.0, 3.0)
+    )
     for how, role, name in names:
         level.line(np.arange(STEPS + 1.0), energies[how], show="upto", role=role, label=name)
-    level.rule(y=0.5, role=EXACT, dash=True, label="exact")
-    made.say(
-        "Step {t:d}: energy {right:.3f}; half then full {exchanged:.3g}.",
-        t=np.arange(STEPS + 1),
-        right=energies["right"],
-        exchanged=energies["exchanged"],
-    )
+    level.rule(y=0.5, role=EXACT, dash=True, label=WORDS.phrase("common.exact"))
+    tell(made, WORDS.phrase("signs.said"), t=np.arange(STEPS + 1), right=energies["right"], exchanged=energies["exchanged"])
     return made.encode()
 
 
@@ -157,24 +161,31 @@ def few_steps() -> bytes:
     shown = 12
     near = np.full(shown + 1, np.nan)
     near[: len(apart)] = np.log10(np.maximum(apart, 1e-12))[: shown + 1]
-    made = blank(
-        "newton",
-        shown + 1,
-        "Newton's method squares its error at each step; and no weights are right in 94 % where x scatters little.",
-        2.0,
-    )
+    made = blank("newton", shown + 1, WORDS.phrase("newton.picture"), 2.0)
     made.layout("near*6 right*6", 240)
-    panel = made.panel("near", title="Distance from the maximum", x=Axis("step", 0.0, shown), y=Axis("log₁₀ of it", -12.0, 1.0))
+    panel = made.panel(
+        "near",
+        title=WORDS.phrase("newton.near"),
+        x=Axis(WORDS.phrase("common.step"), 0.0, shown),
+        y=Axis(WORDS.phrase("newton.log"), -12.0, 1.0),
+    )
     steps = np.arange(shown + 1.0)
-    panel.line(steps, near, show="upto", role=RIGHT, label="Newton's method")
-    panel.line(steps, np.log10(ascent[: shown + 1]), show="upto", role=WRONG, label="steepest ascent")
-    panel.rule(y=math.log10(5e-4), role=EXACT, dash=True, label="criterion")
+    panel.line(steps, near, show="upto", role=RIGHT, label=WORDS.phrase("newton.newton"))
+    panel.line(steps, np.log10(ascent[: shown + 1]), show="upto", role=WRONG, label=WORDS.phrase("newton.ascent"))
+    panel.rule(y=math.log10(5e-4), role=EXACT, dash=True, label=WORDS.phrase("newton.criterion"))
     scatter = np.linspace(0.5, 6.0, 56)
-    other = made.panel("right", title="Right by the true weights", x=Axis("sd of x", 0.0, 6.0), y=Axis("right (%)", 70.0, 100.0))
-    other.line(scatter, [right_by_truth(sd) for sd in scatter], role=EXACT, label="exact")
-    other.rule(y=94.0, role=WRONG, dash=True, label="printed: 94 %")
-    other.points([[INPUT_SD, right_by_truth(INPUT_SD)]], role=RIGHT, shape="diamond", size=5.0, label=f"sd {INPUT_SD:g}")
-    made.say("Step {t:d}.", t=np.arange(shown + 1))
+    other = made.panel(
+        "right",
+        title=WORDS.phrase("newton.right"),
+        x=Axis(WORDS.phrase("newton.sd"), 0.0, 6.0),
+        y=Axis(WORDS.phrase("newton.share"), 70.0, 100.0),
+    )
+    other.line(scatter, [right_by_truth(sd) for sd in scatter], role=EXACT, label=WORDS.phrase("common.exact"))
+    other.rule(y=94.0, role=WRONG, dash=True, label=WORDS.phrase("newton.printed"))
+    other.points(
+        [[INPUT_SD, right_by_truth(INPUT_SD)]], role=RIGHT, shape="diamond", size=5.0, label=WORDS.phrase("newton.scatter", sd=INPUT_SD)
+    )
+    tell(made, WORDS.phrase("newton.said"), t=np.arange(shown + 1))
     return made.encode()
 
 
@@ -204,18 +215,15 @@ def updated(sign: float) -> Array:
 
 def climbed() -> bytes:
     """The bound, climbed and descended."""
-    made = blank(
-        "learned",
-        UPDATES + 1,
-        "The evidence's lower bound: with its gradient it comes to the evidence, against it it falls for ever.",
-        12.0,
+    made = blank("learned", UPDATES + 1, WORDS.phrase("learned.picture"), 12.0)
+    panel = made.panel(
+        "bound", title=WORDS.phrase("learned.title"), x=WORDS.phrase("learned.update"), y=Axis(WORDS.phrase("learned.nats"), -20.0, 2.0)
     )
-    panel = made.panel("bound", title="The lower bound, update by update", x="update", y=Axis("nats", -20.0, 2.0))
     up, down = updated(1.0), updated(-1.0)
-    for values, role, name in ((up, RIGHT, "with the gradient"), (down, WRONG, "against it, as printed")):
+    for values, role, name in ((up, RIGHT, WORDS.phrase("learned.up")), (down, WRONG, WORDS.phrase("learned.down"))):
         panel.line(np.arange(UPDATES + 1.0), values, show="upto", role=role, label=name)
-    panel.rule(y=0.0, role=EXACT, dash=True, label="log evidence, exact")
-    made.say("Update {t:d}: {up:.4f} nats below the evidence.", t=np.arange(UPDATES + 1), up=-up)
+    panel.rule(y=0.0, role=EXACT, dash=True, label=WORDS.phrase("learned.evidence"))
+    tell(made, WORDS.phrase("learned.said"), t=np.arange(UPDATES + 1), up=-up)
     return made.encode()
 
 
@@ -239,12 +247,75 @@ def two_shares() -> bytes:
     accept, changed = tuned()
     n = np.arange(1.0, TRANSITIONS + 1.0)
     along, moved_on = 100.0 * np.cumsum(accept) / n, 100.0 * np.cumsum(changed) / n
-    made = blank(
-        "within", TRANSITIONS, "NUTS on a normal density: the mean acceptance along paths, and the share of states that change.", 60.0
-    )
-    panel = made.panel("shares", title="NUTS asked for 65 %", x="transition", y=Axis("%", 40.0, 102.0))
-    panel.line(n, along, show="upto", role=RIGHT, label="mean acceptance along the path")
-    panel.line(n, moved_on, show="upto", role="proposal", label="transitions that change the state")
-    panel.rule(y=100.0 * ASKED, role="ink", dash=True, label="asked for")
-    made.say("{n:d} transitions: {a:.1f} % and {b:.1f} %.", n=n.astype(int), a=along, b=moved_on)
+    made = blank("within", TRANSITIONS, WORDS.phrase("within.picture"), 60.0)
+    panel = made.panel("shares", title=WORDS.phrase("within.title"), x=WORDS.phrase("common.transition"), y=Axis("%", 40.0, 102.0))
+    panel.line(n, along, show="upto", role=RIGHT, label=WORDS.phrase("within.along"))
+    panel.line(n, moved_on, show="upto", role="proposal", label=WORDS.phrase("within.changed"))
+    panel.rule(y=100.0 * ASKED, role="ink", dash=True, label=WORDS.phrase("within.asked"))
+    tell(made, WORDS.phrase("within.said"), n=n.astype(int), a=along, b=moved_on)
+    return made.encode()
+
+
+# NUTS and an accept step ----------------------------------------------------------------------------------------------
+
+DRAWN, LONG, SHORT = 4000, 1.3, 0.2  # transitions, and step sizes
+STANDARD = targets.gaussian(dimension=2, correlation=0.0)
+
+
+@cache
+def drawn(variant: str, step_size: float) -> Array:
+    """(DRAWN, 2) draws of a NUTS on N(0, I), started at 0."""
+    found = sample(STANDARD, "nuts", chains=1, draws=DRAWN, seed=1, init=[0.0, 0.0], step_size=step_size, mass=1.0, variant=variant)
+    return found.draws[0]
+
+
+def endings() -> bytes:
+    """What an accept step at the end does to the draws, and what the reversed sign does to the way."""
+    made = blank("stops", DRAWN, WORDS.phrase("stops.picture"), 200.0)
+    made.layout("spread*6 way*6", 260)
+    n, said = np.arange(1.0, DRAWN + 1.0), {}
+    transition, sd = WORDS.phrase("common.transition"), Axis(WORDS.phrase("stops.sd"), 0.7, 1.3)
+    spread = made.panel("spread", title=WORDS.phrase("stops.spread", step=LONG), x=transition, y=sd)
+    for variant, role in (("exact", RIGHT), ("final_accept", WRONG)):
+        said[variant] = np.sqrt(np.cumsum((drawn(variant, LONG) ** 2).mean(axis=1)) / n)
+        spread.line(n, said[variant], show="upto", role=role, label=WORDS.phrase(f"stops.{variant}"))
+    spread.rule(y=1.0, role=EXACT, dash=True, label=WORDS.phrase("common.exact"))
+    way = made.panel("way", title=WORDS.phrase("stops.way", step=SHORT), x=Axis("x₁", -3.0, 3.0), y=Axis("x₂", -3.0, 3.0))
+    for variant, role in (("exact", RIGHT), ("reversed_dot", "proposal")):
+        way.path(drawn(variant, SHORT), show="upto", last=60, role=role, width=1.0, alpha=0.8, label=WORDS.phrase(f"stops.of_{variant}"))
+    tell(made, WORDS.phrase("stops.said"), n=n.astype(int), a=said["exact"], b=said["final_accept"])
+    return made.encode()
+
+
+# A chain at two places ------------------------------------------------------------------------------------------------
+
+HOPS = 300
+FROM = 0.8
+
+
+@cache
+def hops(steps: int) -> Array:
+    """(HOPS,) first coordinate of HMC on N(0, I) with so many leapfrog steps of 1, started at FROM."""
+    found = sample(STANDARD, "hmc", chains=1, draws=HOPS, seed=2, init=[FROM, FROM], step_size=1.0, steps=steps)
+    return found.draws[0, :, 0]
+
+
+def two_places() -> bytes:
+    """Three steps, and four."""
+    made = blank("ergodic", HOPS, WORDS.phrase("ergodic.picture"), 30.0)
+    made.layout("three*6 four*6 square*12", 220)
+    grid, n, squares = np.linspace(-3.5, 3.5, 141), np.arange(1.0, HOPS + 1.0), {}
+    for id, steps, role in (("three", 3, WRONG), ("four", 4, RIGHT)):
+        panel = made.panel(
+            id, title=WORDS.phrase(f"ergodic.{id}"), x=Axis("x", -3.5, 3.5), y=Axis(WORDS.phrase("common.density"), 0.0, 1.0)
+        )
+        panel.histogram(hops(steps), bins=(-3.5, 3.5, 35), role=role)
+        panel.line(grid, normal_density(0.0, 1.0)(grid), role=EXACT, label=WORDS.phrase("ergodic.target"))
+        squares[id] = np.cumsum(hops(steps) ** 2) / n
+    transition, mean = WORDS.phrase("common.transition"), Axis(WORDS.phrase("ergodic.mean"), 0.0, 2.0)
+    below = made.panel("square", title=WORDS.phrase("ergodic.square"), x=transition, y=mean)
+    for id, role in (("three", WRONG), ("four", RIGHT)):
+        below.line(n, squares[id], show="upto", role=role, label=WORDS.phrase(f"ergodic.{id}"))
+    below.rule(y=1.0, role=EXACT, dash=True, label=WORDS.phrase("common.exact"))
+    tell(made, WORDS.phrase("ergodic.said"), n=n.astype(int), a=squares["three"], b=squares["four"])
     return made.encode()

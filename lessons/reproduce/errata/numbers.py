@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-import tomllib
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 from datasets import powerball
 from datasets.xor import NOISY_VARIANCE
 from lessons.reproduce import store
 from lessons.reproduce.berezowski import NOISE_OF_TEST, bayes_accuracy
+from lessons.reproduce.errata.blank import WORDS
+from lessons.reproduce.experiment import Estimate
 from lessons.reproduce.steyn import flattened
 
-CODE, PRINT = "public code only", "print"
+CODE, PRINT = "code", "print"
+NOTHING = Estimate(math.nan, math.nan)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,90 +43,85 @@ class Own:
     now: str
 
 
-def _kept(id: str, key: str, error: bool = False) -> float:
-    """A number that was run, or its standard error."""
-    outcome = store.outcome(id)
-    return math.nan if outcome is None or key not in outcome.estimates else outcome.estimates[key][int(error)]
-
-
-def _exact(id: str, key: str) -> float:
-    """A number that is known without sampling."""
-    outcome = store.outcome(id)
-    return math.nan if outcome is None else outcome.exact.get(key, math.nan)
+# what the words call the numbers that were run, by experiment and key; with "_error" behind it, their standard error
+KEPT = {
+    "berezowski-5.6": {
+        "mode": "exact_mode",
+        "mean": "exact_mean",
+        "mode, slot factor": "slot_mode",
+        "mean, slot factor": "slot_mean",
+        "mean, as coded": "coded_mean",
+    },
+    "berezowski-5.8": {"accuracy": "noisy_ours"},
+    "berezowski-6.2.2": {"five": "test_5", "ten": "test_10"},
+    "berezowski-digits-5a": {
+        "mean": "moving_mean",
+        "across": "moving_across",
+        "mean, frozen": "still_mean",
+        "across, frozen": "still_across",
+        "mean, slot factor": "once_mean",
+        "across, slot factor": "once_across",
+        "mean, frozen and slot factor": "frozen_mean",
+        "across, frozen and slot factor": "frozen_across",
+    },
+    "berezowski-digits-10a": {"across, frozen and slot factor": "frozen_across_10"},
+    "berezowski-digits-10b": {"recall at 0.4": "moving_recall", "recall at 0.4, frozen and slot factor": "frozen_recall"},
+    "berezowski-boston-2a": {"rmse": "rmse_ours", "tuned, as coded": "tuned", "within, as coded": "changed"},
+    "andersen-4.1": {"told": "six_told", "coded": "six_coded"},
+    "andersen-5.6": {
+        "base rate, train": "base_train",
+        "base rate, test": "base_test",
+        "units, train": "units_train",
+        "units, test": "units_test",
+        "linear, pairs, train": "pairs_train",
+        "linear, pairs, test": "pairs_test",
+    },
+    "steyn-4.1": {"steps": "newton", "right, wide": "newton_wide"},
+    "steyn-6.7": {"dropout": "dropout"},
+    "steyn-7.1": {"ga": "ga_gap"},
+    "hubin-density": {"mnist": "density_printed", "mnist, coded": "density_coded"},
+    "hubin-never-inked": {"union": "union"},
+    "mullachery-confusion": {"called, 14": "called_14", "not called, 14": "not_called_14"},
+}
+EXACT = {"andersen-5.6": {"linear, train": "linear_train", "linear, test": "linear_test"}}  # the same of what is known without sampling
 
 
 @cache
 def numbers() -> dict[str, float]:
-    """All numbers that the words name."""
+    """All numbers that the words name; NaN where nothing has been run."""
     wide, narrow = 1.0 / 25.0 + 100.0 / 100.0, 1.0 + 100.0 / 100.0  # posterior precisions: prior sd 5 and 1, noise sd 10
-    return {
-        "slot_mode": _kept("berezowski-5.6", "mode, slot factor"),
-        "slot_mean": _kept("berezowski-5.6", "mean, slot factor"),
-        "coded_mean": _kept("berezowski-5.6", "mean, as coded"),
-        "exact_mode": _kept("berezowski-5.6", "mode"),
-        "exact_mean": _kept("berezowski-5.6", "mean"),
-        "frozen_across": _kept("berezowski-digits-5a", "across, frozen and slot factor"),
-        "frozen_mean": _kept("berezowski-digits-5a", "mean, frozen and slot factor"),
-        "still_mean": _kept("berezowski-digits-5a", "mean, frozen"),
-        "still_across": _kept("berezowski-digits-5a", "across, frozen"),
-        "once_mean": _kept("berezowski-digits-5a", "mean, slot factor"),
-        "once_across": _kept("berezowski-digits-5a", "across, slot factor"),
-        "moving_mean": _kept("berezowski-digits-5a", "mean"),
-        "frozen_across_10": _kept("berezowski-digits-10a", "across, frozen and slot factor"),
-        "moving_across": _kept("berezowski-digits-5a", "across"),
-        "frozen_recall": _kept("berezowski-digits-10b", "recall at 0.4, frozen and slot factor"),
-        "moving_recall": _kept("berezowski-digits-10b", "recall at 0.4"),
-        "base_train": _kept("andersen-5.6", "base rate, train"),
-        "base_test": _kept("andersen-5.6", "base rate, test"),
-        "units_train": _kept("andersen-5.6", "units, train"),
-        "units_test": _kept("andersen-5.6", "units, test"),
-        **{f"linear_{where}": _exact("andersen-5.6", f"linear, {where}") for where in ("train", "test")},
-        **{f"pairs_{where}": _kept("andersen-5.6", f"linear, pairs, {where}") for where in ("train", "test")},
+    found: dict[str, float] = {}
+    for id, names in KEPT.items():
+        outcome = store.outcome(id)
+        for key, name in names.items():
+            value, error, _ = outcome.estimates.get(key, NOTHING) if outcome else NOTHING
+            found |= {name: value, f"{name}_error": error}
+    for id, names in EXACT.items():
+        outcome = store.outcome(id)
+        found |= {name: outcome.exact.get(key, math.nan) if outcome else math.nan for key, name in names.items()}
+    return found | {
         "root_253": math.sqrt(253.0),
         "rmse_printed": 0.236 * math.sqrt(253.0),
-        "rmse_ours": _kept("berezowski-boston-2a", "rmse"),
         "best": 100.0 * powerball.best_rule().accuracy,
         "cut_14": 100.0 * powerball.rule(14).accuracy,
         "crossing": powerball.crossing(),
-        "called_14": _kept("mullachery-confusion", "called, 14"),
-        "not_called_14": _kept("mullachery-confusion", "not called, 14"),
         "flat": float(flattened(28, 32, 5, 2)),
         "flat_3": float(flattened(28, 32, 5, 3)),
-        "density_printed": _kept("hubin-density", "mnist"),
-        "density_coded": _kept("hubin-density", "mnist, coded"),
-        "union": _kept("hubin-never-inked", "union"),
-        "ga_gap": _kept("steyn-7.1", "ga"),
         "narrow_10": 5.0 * (100.0 / 100.0) / narrow,
         "narrow_10_sd": narrow**-0.5,
         "narrow_1": 5.0 * 100.0 / 101.0,
         "narrow_1_sd": 101.0**-0.5,
         "wide_10": 5.0 / wide,
-        "test_5": _kept("berezowski-6.2.2", "five"),
-        "test_10": _kept("berezowski-6.2.2", "ten"),
         "noisy_same": bayes_accuracy(NOISY_VARIANCE),
         "noisy_test": bayes_accuracy(NOISE_OF_TEST),
-        "noisy_ours": _kept("berezowski-5.8", "accuracy"),
-        "six_told": _kept("andersen-4.1", "told"),
-        "six_coded": _kept("andersen-4.1", "coded"),
-        "newton": _kept("steyn-4.1", "steps"),
-        "newton_wide": _kept("steyn-4.1", "right, wide"),
-        "tuned": _kept("berezowski-boston-2a", "tuned, as coded"),
-        "tuned_error": _kept("berezowski-boston-2a", "tuned, as coded", error=True),
-        "changed": _kept("berezowski-boston-2a", "within, as coded"),
-        "changed_error": _kept("berezowski-boston-2a", "within, as coded", error=True),
     }
-
-
-@cache
-def _words() -> dict:
-    return tomllib.loads(Path(__file__).with_name("errata.toml").read_text(encoding="utf-8"))
 
 
 def errata() -> list[Erratum]:
     """All errors found in the sources, those of most consequence first, with their numbers."""
     filled = numbers()
     found = []
-    for id, told in _words()["errata"].items():
+    for id, told in WORDS.tables("errata").items():
         words = {name: (text.format(**filled) if name in ("printed", "right", "effect") else text) for name, text in told.items()}
         found.append(Erratum(id=id, **words))
     return found
@@ -133,4 +129,4 @@ def errata() -> list[Erratum]:
 
 def ours() -> list[Own]:
     """Our own."""
-    return [Own(**told) for told in _words()["ours"].values()]
+    return [Own(**told) for told in WORDS.tables("ours").values()]

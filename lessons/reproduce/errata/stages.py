@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.kit.player.scene import Axis
-from datasets import powerball
-from lessons.reproduce.errata import counts, moves
-from lessons.reproduce.errata.blank import EXACT, RIGHT, WRONG, blank
+from datasets import local, powerball
+from lessons.reproduce.errata import counts, models, moves
+from lessons.reproduce.errata.blank import EXACT, RIGHT, WORDS, WRONG, blank, tell
 
 Array = NDArray[np.float64]
 
@@ -34,19 +34,19 @@ def birth_and_death(slot_once: bool) -> Array:
 
 def _slot() -> bytes:
     spread = {}
-    for name, once in (("all factors", False), ("the slot counted once", True)):
+    for name, once in ((WORDS.phrase("slot.all"), False), (WORDS.phrase("slot.once"), True)):
         rows, matrix = [np.full(WIDEST, 1.0 / WIDEST)], birth_and_death(once)
         for _ in range(SWEEPS):
             rows.append(rows[-1] @ matrix)
         spread[name] = np.stack(rows)
     exact = ODDS ** np.arange(WIDEST)
     exact /= exact.sum()
-    made = blank("slot", SWEEPS + 1, "Two chains over k: one comes to the rising posterior, the other to a hump.", 40.0)
+    made = blank("slot", SWEEPS + 1, WORDS.phrase("slot.picture"), 40.0)
     made.layout("right*6 once*6", 240)
     for id, (name, shares), role in zip(("right", "once"), spread.items(), (RIGHT, WRONG), strict=True):
-        panel = made.panel(id, title=f"p(k) after so many jumps: {name}", y=Axis("probability", 0.0, 0.7))
+        panel = made.panel(id, title=WORDS.phrase("slot.title", name=name), y=Axis(WORDS.phrase("common.probability"), 0.0, 0.7))
         panel.bars(shares, labels=[str(k) for k in range(1, WIDEST + 1)], role=role, truth=exact, label=name)
-    made.say("{t:d} jumps; each birth has the likelihood ratio 3.", t=np.arange(SWEEPS + 1))
+    tell(made, WORDS.phrase("slot.said"), t=np.arange(SWEEPS + 1))
     return made.encode()
 
 
@@ -81,17 +81,17 @@ def _frozen() -> bytes:
     from scipy import stats  # slow to import
 
     logs, densities = frozen(BELOW, True), frozen(BELOW, False)
-    made = blank("frozen", DRAWS, "Two chains on one normal density whose logarithm is near −750: one moves, one is frozen.", 20.0)
+    made = blank("frozen", DRAWS, WORDS.phrase("frozen.picture"), 20.0)
     made.layout("trace*8 histogram*4", 240)
     t = np.arange(DRAWS)
-    trace = made.panel("trace", title="The state", x="transition", y=Axis("x", -4.0, 4.0))
-    trace.line(t, logs, show="upto", role=RIGHT, label="by logarithms")
-    trace.line(t, densities, show="upto", role=WRONG, width=3.0, label="by densities: exp(−750) is 0")
-    counted = made.panel("histogram", title="Draws by logarithms", x=Axis("x", -4.0, 4.0), y="density")
-    counted.histogram(logs, bins=(-4.0, 4.0, 24), role=RIGHT, label="draws")
+    trace = made.panel("trace", title=WORDS.phrase("frozen.state"), x=WORDS.phrase("common.transition"), y=Axis("x", -4.0, 4.0))
+    trace.line(t, logs, show="upto", role=RIGHT, label=WORDS.phrase("frozen.logs"))
+    trace.line(t, densities, show="upto", role=WRONG, width=3.0, label=WORDS.phrase("frozen.densities"))
+    counted = made.panel("histogram", title=WORDS.phrase("frozen.counted"), x=Axis("x", -4.0, 4.0), y=WORDS.phrase("common.density"))
+    counted.histogram(logs, bins=(-4.0, 4.0, 24), role=RIGHT, label=WORDS.phrase("common.draws"))
     grid = np.linspace(-4.0, 4.0, 121)
-    counted.line(grid, stats.norm.pdf(grid), role=EXACT, label="exact")
-    made.say("log p at the state: {p:.1f}; its exponential, to a computer: 0.", p=BELOW - 0.5 * logs**2)
+    counted.line(grid, stats.norm.pdf(grid), role=EXACT, label=WORDS.phrase("common.exact"))
+    tell(made, WORDS.phrase("frozen.said"), p=BELOW - 0.5 * logs**2)
     return made.encode()
 
 
@@ -116,15 +116,15 @@ def taught(pairs: bool) -> tuple[Array, Array, Array]:
 
 def _pairs() -> bytes:
     grid = np.linspace(-2.2, 2.2, 89)
-    made = blank("pairs", DESCENT + 1, "Two climbs of a logistic regression: one learns each client, one the base rate of all.", 20.0)
-    panel = made.panel("clients", title="P(default) of each client", x=Axis("what is known of a client", -2.2, 2.2), y=Axis("p", 0.0, 1.0))
-    for pairs, role, label in ((False, RIGHT, "each output with its own label"), (True, WRONG, "each output with all labels")):
+    made = blank("pairs", DESCENT + 1, WORDS.phrase("pairs.picture"), 20.0)
+    panel = made.panel("clients", title=WORDS.phrase("pairs.title"), x=Axis(WORDS.phrase("pairs.known"), -2.2, 2.2), y=Axis("p", 0.0, 1.0))
+    for pairs, role, label in ((False, RIGHT, WORDS.phrase("pairs.own")), (True, WRONG, WORDS.phrase("pairs.every"))):
         x, y, path = taught(pairs)
         curves = 1.0 / (1.0 + np.exp(-(path[:, :1] + path[:, 1:] * grid)))
         panel.line(grid, curves, show="at", role=role, label=label)
-    panel.points(np.column_stack([x, y]), role="ink", label="clients")
-    panel.rule(y=float(y.mean()), role=EXACT, dash=True, label="base rate")
-    made.say("Step {t:d} of the climb.", t=np.arange(DESCENT + 1))
+    panel.points(np.column_stack([x, y]), role="ink", label=WORDS.phrase("pairs.clients"))
+    panel.rule(y=float(y.mean()), role=EXACT, dash=True, label=WORDS.phrase("pairs.base"))
+    tell(made, WORDS.phrase("pairs.said"), t=np.arange(DESCENT + 1))
     return made.encode()
 
 
@@ -138,13 +138,13 @@ def _rmse() -> bytes:
     n = np.arange(1, LARGEST + 1)
     squares = np.cumsum(errors**2)
     right, wrong = np.sqrt(squares / n), np.sqrt(squares) / n
-    made = blank("rmse", LARGEST, "Errors of one size: their root mean square stays, the root of the sum over n falls.", 40.0)
-    panel = made.panel("errors", title="Errors with sd 4, the more of them the less?", x="test rows n", y=Axis("$1000", 0.0, 6.0))
-    panel.line(n, right, show="upto", role=RIGHT, label="root of the mean of squares")
-    panel.line(n, wrong, show="upto", role=WRONG, label="root of the sum, divided by n")
-    panel.rule(y=SD, role=EXACT, dash=True, label="exact")
-    panel.rule(x=253.0, role="muted", dash=True, label="253 rows")
-    made.say("{n:d} rows: {a:.2f} against {b:.3f}, {f:.1f} times as large.", n=n, a=right, b=wrong, f=right / wrong)
+    made = blank("rmse", LARGEST, WORDS.phrase("rmse.picture"), 40.0)
+    panel = made.panel("errors", title=WORDS.phrase("rmse.title"), x=WORDS.phrase("rmse.rows"), y=Axis("$1000", 0.0, 6.0))
+    panel.line(n, right, show="upto", role=RIGHT, label=WORDS.phrase("rmse.right"))
+    panel.line(n, wrong, show="upto", role=WRONG, label=WORDS.phrase("rmse.wrong"))
+    panel.rule(y=SD, role=EXACT, dash=True, label=WORDS.phrase("common.exact"))
+    panel.rule(x=253.0, role="muted", dash=True, label=WORDS.phrase("rmse.theirs"))
+    tell(made, WORDS.phrase("rmse.said"), n=n, a=right, b=wrong, f=right / wrong)
     return made.encode()
 
 
@@ -156,17 +156,17 @@ def _best() -> bytes:
     right = np.array([100.0 * powerball.rule(int(cut)).accuracy for cut in cuts])
     third, smallest = 100.0 * powerball.probabilities()
     x = np.arange(1, powerball.BALLS + 1)
-    made = blank("best", len(cuts), "Every cut and how often it is right; none comes to 84.93 %.", 8.0)
+    made = blank("best", len(cuts), WORDS.phrase("best.picture"), 8.0)
     made.layout("numbers*6 accuracy*6", 240)
-    numbers = made.panel("numbers", title="How often a number is shown (%)", x="number x", y="%")
-    numbers.line(x, smallest, role="chain-0", label="as the smallest")
-    numbers.line(x, third, role="chain-1", label="as the third")
-    numbers.rule(x=cuts + 0.5, show="at", role="ink", label="cut")
-    panel = made.panel("accuracy", title="Right by the cut (%)", x="cut", y=Axis("%", 50.0, 90.0))
-    panel.line(cuts, right, show="upto", role=RIGHT, label="expected")
-    panel.rule(y=84.93, role=WRONG, dash=True, label="printed: 84.93")
-    panel.rule(y=float(right.max()), role=EXACT, dash=True, label="no rule is better")
-    made.say("Smallest if x ≤ {c:d}: right in {a:.2f} %.", c=cuts, a=right)
+    numbers = made.panel("numbers", title=WORDS.phrase("best.shown"), x=WORDS.phrase("best.number"), y="%")
+    numbers.line(x, smallest, role="chain-0", label=WORDS.phrase("best.smallest"))
+    numbers.line(x, third, role="chain-1", label=WORDS.phrase("best.third"))
+    numbers.rule(x=cuts + 0.5, show="at", role="ink", label=WORDS.phrase("best.cut"))
+    panel = made.panel("accuracy", title=WORDS.phrase("best.right"), x=WORDS.phrase("best.cut"), y=Axis("%", 50.0, 90.0))
+    panel.line(cuts, right, show="upto", role=RIGHT, label=WORDS.phrase("best.expected"))
+    panel.rule(y=84.93, role=WRONG, dash=True, label=WORDS.phrase("best.printed"))
+    panel.rule(y=float(right.max()), role=EXACT, dash=True, label=WORDS.phrase("best.exact"))
+    tell(made, WORDS.phrase("best.said"), c=cuts, a=right)
     return made.encode()
 
 
@@ -177,16 +177,21 @@ POINTS = 100
 
 def _noise() -> bytes:
     n, grid = np.arange(POINTS + 1), np.linspace(-1.0, 7.0, 241)
-    made = blank("noise", POINTS + 1, "Posteriors of a mean as points come in: with noise 10 the prior pulls, with 1 not.", 12.0)
-    panel = made.panel("mean", title="Posterior, prior N(0, 1)", x=Axis("mean", -1.0, 7.0), y=Axis("density, highest 1", 0.0, 1.05))
+    made = blank("noise", POINTS + 1, WORDS.phrase("noise.picture"), 12.0)
+    panel = made.panel(
+        "mean",
+        title=WORDS.phrase("noise.title"),
+        x=Axis(WORDS.phrase("noise.mean"), -1.0, 7.0),
+        y=Axis(WORDS.phrase("noise.density"), 0.0, 1.05),
+    )
     means = {}
     for sd, role in ((1.0, RIGHT), (10.0, WRONG)):
         precision = 1.0 + n / sd**2
         means[sd] = 5.0 * (n / sd**2) / precision
         curves = np.exp(-0.5 * precision[:, None] * (grid - means[sd][:, None]) ** 2)
-        panel.line(grid, curves, show="at", role=role, label=f"noise sd {sd:g}")
-    panel.rule(x=5.0, role=EXACT, dash=True, label="mean of the points")
-    made.say("{n:d} points of mean 5: {a:.2f} with noise 1, {b:.2f} with noise 10.", n=n, a=means[1.0], b=means[10.0])
+        panel.line(grid, curves, show="at", role=role, label=WORDS.phrase("noise.sd", sd=sd))
+    panel.rule(x=5.0, role=EXACT, dash=True, label=WORDS.phrase("noise.points"))
+    tell(made, WORDS.phrase("noise.said"), n=n, a=means[1.0], b=means[10.0])
     return made.encode()
 
 
@@ -209,15 +214,15 @@ def _ga() -> bytes:
     apart, log = 1.0 - votes / VOTERS, log_approximation(votes) / math.log(10.0)
     score = 10.0**log
     shown = np.maximum(log, -100.0)
-    made = blank("ga", len(votes), "Inconsistency and the Gaussian approximation fall together as votes agree: they rank alike.", 10.0)
+    made = blank("ga", len(votes), WORDS.phrase("ga.picture"), 10.0)
     made.layout("scores*6 both*6", 240)
-    left = made.panel("scores", title="Two scores of C votes among 100", x="votes of the largest group", y=Axis("score", 0.0, 1.0))
-    left.line(votes, apart, show="upto", role=RIGHT, label="inconsistency")
-    left.line(votes, score, show="upto", role=WRONG, label="Gaussian approximation")
-    right = made.panel("both", title="One against the other: it never turns", x="inconsistency", y="log₁₀ of the approximation")
-    right.path(np.column_stack([apart, shown]), role=EXACT, label="all C")
-    right.points(np.column_stack([apart, shown]), show="at", role="ink", label="this C")
-    made.say("C = {c:d}: {a:.2f} and {b:.3g}.", c=votes.astype(int), a=apart, b=score)
+    left = made.panel("scores", title=WORDS.phrase("ga.scores"), x=WORDS.phrase("ga.votes"), y=Axis(WORDS.phrase("ga.score"), 0.0, 1.0))
+    left.line(votes, apart, show="upto", role=RIGHT, label=WORDS.phrase("ga.inconsistency"))
+    left.line(votes, score, show="upto", role=WRONG, label=WORDS.phrase("ga.approximation"))
+    right = made.panel("both", title=WORDS.phrase("ga.both"), x=WORDS.phrase("ga.inconsistency"), y=WORDS.phrase("ga.log"))
+    right.path(np.column_stack([apart, shown]), role=EXACT, label=WORDS.phrase("ga.every"))
+    right.points(np.column_stack([apart, shown]), show="at", role="ink", label=WORDS.phrase("ga.this"))
+    tell(made, WORDS.phrase("ga.said"), c=votes.astype(int), a=apart, b=score)
     return made.encode()
 
 
@@ -242,7 +247,22 @@ STAGES: dict[str, Callable[[], bytes]] = {
     "coin": counts.constant,
     "split": counts.scales,
     "whole": counts.whole,
+    "text": models.rows_that_test,
+    "prior": models.two_priors,
+    "flat": models.shrinking,
+    "keep": models.masks,
+    "pairs-of-laws": models.two_rows,
+    "stops": moves.endings,
+    "ergodic": moves.two_places,
+    "median": counts.median_and_largest,
+    "slips": counts.components,
 }
+NEEDS = {"text": ("boston",)}  # data sets of stages that need one which is not bundled
+
+
+def lacking(id: str) -> list[str]:
+    """Data sets that the stage of an erratum needs and that are not on this machine."""
+    return [name for name in NEEDS.get(id, ()) if not local.here(name)]
 
 
 @cache
