@@ -151,17 +151,21 @@ class NetworkFit:
         """E_q of the weights, (n_l + 1, n_{l+1}) of every layer."""
         return self.shape.split(self.posterior.expected())
 
+    def signal_to_noise(self) -> list[Single]:
+        """|E w| / sd w under q, (n_l + 1, n_{l+1}) of every layer, biases in the last row."""
+        if not hasattr(self.posterior, "sds"):
+            raise SpecError("method", f"{self.spec.method} has no standard deviations to prune by")
+        return self.shape.split(np.abs(self.posterior.expected()) / np.maximum(self.posterior.sds(), np.float32(1e-20)))
+
     def prune(self, density: float) -> list[NDArray[np.bool_]]:
-        """Masks (n_l + 1, n_{l+1}) of the weights with the largest signal-to-noise ratio, |E w| / sd w under q.
+        """Masks (n_l + 1, n_{l+1}) of the weights with the largest `signal_to_noise`.
 
         density : share of all weights to keep
         The pruning of Blundell et al. (2015), by hand; spike and slab has `select` instead.
         """
-        if not hasattr(self.posterior, "sds"):
-            raise SpecError("method", f"{self.spec.method} has no standard deviations to prune by")
+        ratio = np.concatenate([layer.ravel() for layer in self.signal_to_noise()])
         if not 0.0 < density <= 1.0:
             raise SpecError("density", f"{density!r} is not a share above 0, at most 1")
-        ratio = np.abs(self.posterior.expected()) / np.maximum(self.posterior.sds(), np.float32(1e-20))
         kept = np.zeros(len(ratio), dtype=bool)
         kept[np.argsort(-ratio, kind="stable")[: max(1, round(density * len(ratio)))]] = True
         return self.shape.split(kept)

@@ -25,12 +25,13 @@ def sheet(
     **look: Any,
 ) -> Panel:
     """A panel with N images a step, (steps, N, h, w) bytes, the top row first: `in_row` of them in a row, with room between.
+    Of one step alone they stay.
 
     caption : under them; grain : cells of a pixel along an edge, for the player smooths
     panel : its place, if no layout names it; look : low, high and colormap, of all images
     """
     count, high, wide = frames.shape[1:]
-    rows, here = -(-count // in_row), np.arange(len(frames))
+    rows, here = -(-count // in_row), None if len(frames) == 1 else np.arange(len(frames))
     across, down = in_row * (wide + 1) - 1, rows * (high + 1) - 1
     x, y = Axis(caption, 0, across, ticks=()), Axis("", 0, down, ticks=())
     found = made.panel(id, title=title, x=x, y=y, equal=True, **(panel or {}))

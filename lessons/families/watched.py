@@ -72,6 +72,13 @@ class Watched(Generic[Fit, Look]):
         """How much of the training is done."""
         return self._steps[len(self.state.looks) - 1] / self._steps[-1]
 
+    @property
+    def note(self) -> str:
+        """What a picture says of a training that goes on; nothing of one that is done."""
+        if self.done:
+            return ""
+        return f"the network has learnt for {self.state.seconds:.1f} s and goes on: {100 * self.share:.0f} % of the training is done"
+
     def advance(self, stop: Stop | None = None) -> None:
         """To the next look, or wait while somebody else trains. One that is stopped on the way is left out."""
         with self._lock:

@@ -69,13 +69,8 @@ def data_of(spec: SpikeAndSlabSpec) -> Images:
 
 
 def never_inked(spec: SpikeAndSlabSpec) -> NDArray[np.bool_]:
-    """(pixels,) whether a pixel is paper in every image to learn from: no data reach the weights that leave it."""
-    return _never_inked(sources.images(spec.data))
-
-
-@kept.kept
-def _never_inked(data: Images) -> NDArray[np.bool_]:
-    return np.asarray(data.images.max(axis=0) == 0).ravel()
+    """(pixels,) of the images to learn from."""
+    return sources.never_inked(sources.images(spec.data))
 
 
 def network_spec(spec: SpikeAndSlabSpec, **changes: Any) -> NetworkSpec:

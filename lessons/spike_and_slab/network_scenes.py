@@ -64,14 +64,7 @@ def grown(spec: SpikeAndSlabSpec, picture: Callable[[State[NetworkFit, Frame], s
     note)`: the note says how far it is.
     """
     shared = learning.shared(spec)
-    return shared.grown(lambda state: picture(state, note(shared)), job, FIRST_OF_MANY)
-
-
-def note(shared: Learning) -> str:
-    """What a picture says of a training that goes on; nothing of one that is done."""
-    if shared.done:
-        return ""
-    return f"the network has learnt for {shared.state.seconds:.1f} s and goes on: {100 * shared.share:.0f} % of the training is done"
+    return shared.grown(lambda state: picture(state, shared.note), job, FIRST_OF_MANY)
 
 
 def picture(spec: SpikeAndSlabSpec, frames: Sequence[Frame], total: int | None, note: str = "") -> bytes:

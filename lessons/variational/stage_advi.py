@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.kit import pictures, theme
-from app.kit.player.scene import Axis, Panel, Phase, Scene, Show
+from app.kit.player.scene import Axis, Panel, Phase, Scene, Show, stairs
 from lessons.variational import analysis
 from lessons.variational.analysis import Climb
 from lessons.variational.spec import VariationalLesson
@@ -205,8 +205,7 @@ def _marginal(picture: Scene, climb: Climb, axis: int) -> None:
         place=BESIDE[axis],
         height=HEIGHT // 2,
     )
-    stairs = np.column_stack([np.repeat(edges, 2)[1:-1], np.repeat(counts, 2)])
-    panel.path(stairs, role="accept", width=1.2, alpha=0.9, label="NUTS, 4 × 1 000 draws")
+    panel.path(stairs(edges, counts), role="accept", width=1.2, alpha=0.9, label="NUTS, 4 × 1 000 draws")
     if truth is not None:
         panel.line(fine, np.minimum(truth, top), role="truth", dash=True, width=2.5, label=f"truth ({pictures.source_of(target)})")
     both = np.stack([np.broadcast_to(x, curves.shape), np.minimum(finite(curves), top)], axis=-1)

@@ -36,7 +36,7 @@ from engine.samplers.run import Run
 from engine.spec import SpecError
 from engine.targets.target import TargetError
 from engine.variational import NetworkRun
-from lessons.weights import training
+from lessons.weights import digits, training
 from lessons.weights.spec import EDGE, WeightsSpec
 from lessons.weights.training import BAND, WARMUP, data_of, functions, model_of, of_q, places, posterior_of
 
@@ -285,7 +285,9 @@ def _warmed(spec: WeightsSpec) -> Run:
 
 
 def kernels(spec: WeightsSpec) -> list[Kernel]:
-    """NUTS on the right, with the step size and mass of its first chain."""
+    """NUTS on the right, with the step size and mass of its first chain; none where it does not run."""
+    if spec.problem == "digits":
+        return []
     run = _warmed(same_posterior(spec).replace(draws=spec.default("draws")))
     model = joint_model(run.target)
     return [] if model is None else [TransitionKernel(model, run.method, run.adaptation)]
@@ -293,6 +295,8 @@ def kernels(spec: WeightsSpec) -> list[Kernel]:
 
 def audit(spec: WeightsSpec, cancel: Any) -> list[Check]:
     """Is the gradient that trains q the ELBO's, and is the ELBO a bound?"""
+    if spec.problem == "digits":
+        return digits.audit(spec, cancel)
     found: list[Check] = []
     for make in (_gradient_check, _bound_check):
         if cancel.is_set():
@@ -303,6 +307,8 @@ def audit(spec: WeightsSpec, cancel: Any) -> list[Check]:
 
 def checks(spec: WeightsSpec, cancel: Any) -> list[Check]:
     """Has training come to rest, do the chains agree? How far q is from them is shown, and no mistake."""
+    if spec.problem == "digits":
+        return digits.checks(spec, cancel)
     found = [_settled_check(spec, cancel)]
     if not cancel.is_set():
         found += [*chains_checks(spec, cancel), _distance_check(spec, cancel)]
@@ -311,6 +317,8 @@ def checks(spec: WeightsSpec, cancel: Any) -> list[Check]:
 
 def faults(spec: WeightsSpec) -> dict[str, WeightsSpec]:
     """The mistakes in the objective; a forgotten n/B needs minibatches of the curve."""
+    if spec.problem == "digits":
+        return {}
     found = {"KL counted a tenth": spec.replace(variant="light_kl")}
     if spec.problem == "curve" and spec.size > 3:
         batch = spec.batch if spec.minibatch < spec.size else spec.size // 3

@@ -4,13 +4,15 @@ from app.kit.frame import Controls, Lesson, show
 from engine.networks import mlp, predictive
 from engine.readable.bayes_by_backprop import bayes_by_backprop
 from engine.variational import dense, fused
+from lessons.families.digit_posteriors import sources
 from lessons.weights import analysis, training
+from lessons.weights.digits import TESTED
 from lessons.weights.panels import diagnostics, panels
 from lessons.weights.questions import QUESTIONS
 from lessons.weights.scenes import PREVIEWS, grow, scene
 from lessons.weights.spec import CLASSES, SCENARIOS, WORDS, WeightsSpec
 
-PROBLEMS = {"curve": "a curve", "plane": "XOR"}
+PROBLEMS = {"curve": "a curve", "plane": "XOR", "digits": "digits"}
 DATA = {"made": "made", "own": "your own points"}
 PRIORS = {"normal": "normal", "mixture": "mixture of two"}
 ESTIMATORS = {"weights": "of each weight", "local": "of each unit's input", "flipout": "once, signs turned"}
@@ -26,6 +28,24 @@ def controls(panel: Controls[WeightsSpec]) -> None:
     """The widgets beside the stage."""
     spec = panel.spec
     panel.segmented("problem", "Problem", PROBLEMS)
+    if spec.problem == "digits":
+        _digit_controls(panel)
+    else:
+        _small_controls(panel)
+
+
+def _digit_controls(panel: Controls[WeightsSpec]) -> None:
+    panel.segmented("images")
+    panel.slider("hidden")
+    panel.slider("prior_sd", "Prior sd σ")
+    panel.remark("bundled")
+    panel.note(sources.WHERE)
+    panel.remark("mnist", tested=TESTED)
+
+
+def _small_controls(panel: Controls[WeightsSpec]) -> None:
+    """Of the problems where NUTS runs beside q."""
+    spec = panel.spec
     panel.segmented("data", "Data", DATA)
     if spec.data == "own":
         if spec.problem == "curve":
@@ -39,10 +59,6 @@ def controls(panel: Controls[WeightsSpec]) -> None:
         panel.slider("corner", "Points per corner")
     if spec.data == "made":
         panel.button("Edit these points", own_copy, help="Take them as your own points: click, drag and delete them")
-    panel.note(
-        "MNIST is not among these data: every weight is held against NUTS on the same posterior, and NUTS cannot sample the "
-        "200,000 weights of a network for it. A dense Gaussian reads MNIST in the lesson *Draw a digit*."
-    )
     panel.slider("units", "Hidden units k")
     panel.slider("prior_sd", "Prior sd σ")
     with panel.more("Training of q"):
@@ -79,6 +95,8 @@ def on_event(spec: WeightsSpec, event: dict) -> WeightsSpec | None:
 
 def runs(spec: WeightsSpec) -> str:
     """Which kernel runs."""
+    if spec.problem == "digits":
+        return WORDS.phrase("runs.digits", layers=spec.hidden)
     noise = NOISES[spec.estimator]
     if spec.warm_up:
         noise += f", the KL's weight growing to 1 over the first {spec.warm_up:.0%} of the steps"
@@ -113,5 +131,6 @@ LESSON = Lesson(
     runs=runs,
     on_event=on_event,
     grow=grow,
+    ready=lambda spec: spec.problem != "digits" or sources.is_here(spec.images),
 )
 show(LESSON)

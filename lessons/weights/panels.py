@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from app.kit import charts, theme
 from app.kit.charts import Column, Figure, Table
 from app.kit.text import number
-from lessons.weights import analysis
+from lessons.weights import analysis, digit_panels
 from lessons.weights.analysis import CHAINS, NETWORKS, SURE, Ratio
 from lessons.weights.scenes import MAP, names
 from lessons.weights.spec import REACH, WeightsSpec
@@ -25,6 +25,8 @@ IN_USE = 2.0  # sds that the weight out of a unit lies from 0 if the unit is in 
 
 def panels(spec: WeightsSpec, cancel: Any) -> list[Figure | Table]:
     """The figures and tables of the present settings."""
+    if spec.problem == "digits":
+        return digit_panels.panels(spec, cancel)
     found: list[Figure | Table] = []
     for make in (_ratio, _regions, _starts):
         if cancel.is_set():
@@ -165,6 +167,8 @@ def units_in_use(spec: WeightsSpec) -> int:
 
 def diagnostics(spec: WeightsSpec, cancel: Any) -> list[Table]:
     """What both cost, the chains in function space, and every weight."""
+    if spec.problem == "digits":
+        return [digit_panels.cost(spec)]
     found = analysis.reference(spec, cancel)
     run = analysis.trained(analysis.same_training(spec))
     recording = found.recording

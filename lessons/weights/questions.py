@@ -6,7 +6,7 @@ import numpy as np
 
 from app.kit.words import Said, say
 from engine.ticket import NEVER
-from lessons.weights import analysis
+from lessons.weights import analysis, digits
 from lessons.weights.spec import WORDS, WeightsSpec
 from lessons.weights.training import model_of
 
@@ -64,8 +64,26 @@ def _explain_light(spec: WeightsSpec) -> Said:
     return say(with_whole=before, with_tenth=after)
 
 
+def spare(spec: WeightsSpec) -> tuple[float, float, float]:
+    """Share of the weights that can be cut, the threshold of |mean| / sd, and what is then read right; see `digits.Look.cut`."""
+    look = digits.ended(spec).looks[-1]
+    at = max(look.cut, 0)
+    return 1.0 - float(look.kept[at]), float(digits.THRESHOLDS[at]), float(look.right[at])
+
+
+def _pruned(spec: WeightsSpec) -> int:
+    share, _, _ = spare(spec)
+    return 0 if share < 0.4 else 1 if share < 0.75 else 2
+
+
+def _explain_pruned(spec: WeightsSpec) -> Said:
+    (share, threshold, right), look = spare(spec), digits.ended(spec).looks[-1]
+    return say(share=100 * share, threshold=threshold, right=100 * right, all=100 * look.middle)
+
+
 QUESTIONS = [
     WORDS.question("outside", _outside, _explain_outside, scenario="gap"),
     WORDS.question("gives-up", _gives_up, _explain_gives_up, scenario="gives-up"),
     WORDS.question("light", _light, _explain_light, scenario="light-kl"),
+    WORDS.question("pruned", _pruned, _explain_pruned, scenario="digits"),
 ]

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.kit import theme
-from app.kit.player.scene import Axis, Editable, Panel, Phase, Scene, Show, levels
+from app.kit.player.scene import Axis, Editable, Panel, Phase, Scene, Show, levels, stairs
 from app.kit.preview import Preview
 from engine import ticket
 from engine.kept import kept
-from lessons.weights import training
+from lessons.weights import digit_scenes, training
 from lessons.weights.spec import CLASSES, HEIGHT, MOST, REACH, WeightsSpec
 from lessons.weights.training import CELLS, FRAMES, NODES, SHOWN, Learning, Look, data_of, places
 
@@ -31,8 +31,8 @@ LOWEST = 60.0  # nats below the last ELBO that its panel reaches
 
 
 def scene(spec: WeightsSpec, window: int | None = None) -> bytes:
-    """The first looks. `window` is not used: a look's inside travels with it."""
-    return first(spec)
+    """The first looks; of digits all of them. `window` is not used: a look's inside travels with it."""
+    return digit_scenes.scene(spec) if spec.problem == "digits" else first(spec)
 
 
 @kept
@@ -47,6 +47,8 @@ def first(spec: WeightsSpec) -> bytes:
 @kept
 def whole(spec: WeightsSpec) -> bytes:
     """All looks."""
+    if spec.problem == "digits":
+        return digit_scenes.scene(spec)
     learning = Learning(spec)
     while not learning.done:
         learning.advance(ticket.stopped)
@@ -55,11 +57,16 @@ def whole(spec: WeightsSpec) -> bytes:
 
 
 OF_DATA = ("rows", "gap", "corner", "noise_sd")
-PREVIEWS = dict.fromkeys((*OF_DATA, "units", "prior_sd", "initial_sd", "step_size"), Preview(smooth=False, whole=whole))
+PREVIEWS = dict.fromkeys(
+    (*OF_DATA, "units", "prior_sd", "initial_sd", "step_size"),
+    Preview(smooth=False, whole=whole, slow=lambda spec: spec.problem == "digits"),
+)
 
 
 def grow(spec: WeightsSpec, job: Any) -> bytes | None:
-    """Training and sampling to their ends."""
+    """Training and sampling to their ends; of digits the training."""
+    if spec.problem == "digits":
+        return digit_scenes.grow(spec, job)
     known = whole.peek(spec)
     if known is not None:
         return known
@@ -327,8 +334,7 @@ def _one(made: Scene, spec: WeightsSpec, looks: Sequence[Look], name: str) -> No
         place=(12, 3, 8, 1),
         height=SMALL,
     )
-    outline = np.stack([np.column_stack([np.repeat(edges, 2)[1:-1], np.repeat(row, 2)]) for row in heights])  # steps of the histogram
-    panel.path(outline, at=shown, role="reject", width=1.4)
+    panel.path(stairs(edges, heights), at=shown, role="reject", width=1.4)
     curves = np.stack([np.column_stack([grid, np.minimum(row, 2.0 * top)]) for row in normal])
     panel.path(curves, at=shown, role="posterior", width=2.6)
 

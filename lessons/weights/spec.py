@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from app.kit.words import Words
 from datasets.xor import EIGHT_POINTS
 from engine.spec import Spec, SpecError, choice, integer, number, points, seed_field
+from lessons.families.digit_posteriors.spec import DATA as IMAGES
 
 WORDS = Words(__file__)
 
-PROBLEMS = ("curve", "plane")
+PROBLEMS = ("curve", "plane", "digits")
 DATA = ("made", "own")
 PRIORS = ("normal", "mixture")
 ESTIMATORS = ("weights", "local", "flipout")
@@ -21,6 +22,7 @@ EDGE = 2.0
 REACH = {"curve": 4.0, "plane": 1.5}  # inputs are shown from -reach to reach
 HEIGHT = 3.0  # and y of the curve from -HEIGHT to HEIGHT
 MOST = 60  # own points
+OWN = {"curve": "pairs", "plane": "points"}  # the field that holds them
 LIGHT = 10  # the light divergence counts one part in so many
 OWN_PAIRS = (
     (-1.8, 1.0, 0),
@@ -37,11 +39,11 @@ OWN_PAIRS = (
 
 @dataclass(frozen=True, kw_only=True)
 class WeightsSpec(Spec):
-    """One network, prior and data; a normal distribution for each weight trained on it, and NUTS on the same posterior.
-    Fields of the problem that is not shown are kept and ignored.
+    """One network, prior and data; a normal distribution for each weight trained on it, and NUTS on the same posterior,
+    but for the network of digits, which is too large for it. Fields of the problem that is not shown are kept and ignored.
     """
 
-    problem: str = choice("curve", PROBLEMS, "a curve y(x) with noise, or XOR: two classes in the plane")
+    problem: str = choice("curve", PROBLEMS, "a curve y(x) with noise, XOR: two classes in the plane, or images of digits")
     data: str = choice("made", DATA, "generated, or points of your own")
     rows: int = integer(20, 4, 60, "points of the curve n, half on each side of the gap", log=True)
     gap: float = number(0.7, 0.0, 1.8, "no data where |x| is below this", step=0.1)
@@ -63,13 +65,15 @@ class WeightsSpec(Spec):
     variant: str = choice("exact", VARIANTS, "the right objective, or one with a well-known mistake")
     draws: int = integer(1000, 200, 2000, "NUTS draws of each chain", log=True)
     seed: int = seed_field(1)
+    images: str = choice("digits", tuple(IMAGES), "what the network of digits learns from: the bundled ones, or MNIST")
+    hidden: int = integer(100, 10, 200, "hidden units of each of the two layers of the network of digits", log=True)
 
     def check(self) -> None:
         self._own("pairs", REACH["curve"], HEIGHT, (0,))
         self._own("points", REACH["plane"], REACH["plane"], (0, 1))
         if self.prior == "mixture" and self.estimator != "weights":
             raise SpecError("estimator", "a mixture prior needs the weights themselves drawn: take that estimator")
-        if self.variant == "no_scaling" and (self.problem == "plane" or self.minibatch == self.size):
+        if self.variant == "no_scaling" and self.problem != "digits" and (self.problem == "plane" or self.minibatch == self.size):
             raise SpecError("variant", "n/B can be forgotten for the curve with minibatches: set B below n")
 
     def _own(self, name: str, wide: float, high: float, classes: tuple[int, ...]) -> None:
@@ -79,7 +83,7 @@ class WeightsSpec(Spec):
                 raise SpecError(name, f"point {index}, ({x:g}, {y:g}), is outside ±{wide:g} by ±{high:g}")
             if label not in classes:
                 raise SpecError(name, f"point {index} ends with {label}, not {' or '.join(map(str, classes))}")
-        if self.data == "own" and name == ("pairs" if self.problem == "curve" else "points") and len(placed) < 2:
+        if self.data == "own" and name == OWN.get(self.problem) and len(placed) < 2:
             raise SpecError(name, "at least two points are needed: click into the picture, or write them as lines")
 
     @property
@@ -107,5 +111,6 @@ SCENARIOS = WORDS.scenarios(
         "wide-start": WeightsSpec(problem="plane", units=6, prior_sd=2.0, initial_sd=1.0),
         "light-kl": WeightsSpec(variant="light_kl"),
         "no-scaling": WeightsSpec(batch=5, variant="no_scaling"),
+        "digits": WeightsSpec(problem="digits"),
     }
 )

@@ -505,7 +505,7 @@ def test_a_training_on_mnist_goes_on_from_its_state_to_the_same_bytes(few_of_mni
     assert again is not first and [look.epoch for look in again.state.looks] == [look.epoch for look in first.state.looks]
     whole = learning.Learning(learning.network_part(LARGE))
     assert whole.finish() is not None and len(whole.state.looks) == whole.total == learning.LARGE_FRAMES + 1
-    assert again.finish() is not None and again.share == 1.0 and not network_scenes.note(again)
+    assert again.finish() is not None and again.share == 1.0 and not again.note
     assert again.state.looks[-1].epoch == LARGE.epochs and again.state.looks[-1].layers[0].shape == (785, LARGE.units)
     for one, other in zip(again.state.fit.expected_weights(), whole.state.fit.expected_weights(), strict=True):
         assert one.tobytes() == other.tobytes()

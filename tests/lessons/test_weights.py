@@ -8,12 +8,15 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-from app.kit.player.scene import decode
+from app.kit.player.scene import decode, pixel_blocks
+from datasets.images import Images
+from engine import kept, states
 from engine.judge import overall, proofs
-from engine.judge.plant import STUCK, planted
+from engine.judge.plant import SHIFTED, STUCK, planted
 from engine.spec import SpecError
 from engine.variational import divergence as closed
-from lessons.weights import analysis, panels, scenes, training
+from lessons.families.digit_posteriors import sources
+from lessons.weights import analysis, digit_panels, digit_scenes, digits, panels, scenes, training
 from lessons.weights.questions import QUESTIONS
 from lessons.weights.spec import SCENARIOS, WeightsSpec
 from tests.lessons.pages import MOST_BYTES, NEVER, Job, page, says, verdicts
@@ -21,6 +24,7 @@ from tests.lessons.pages import MOST_BYTES, NEVER, Job, page, says, verdicts
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
 REGIONS = ("among the data", "between them", "outside")  # of the curve
 SMALL = WeightsSpec(rows=8, units=2, steps=200, draws=200, noise_sd=0.5)
+DIGITS = WeightsSpec(problem="digits", hidden=10)
 PLANE = WeightsSpec(problem="plane", corner=3, units=2, steps=200, draws=200)
 
 
@@ -152,7 +156,7 @@ def test_the_curve_is_overconfident_outside_and_not_among_its_data():
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda q: q.id)
 def test_the_questions_have_the_answer_of_the_prose(question):
     spec = BY_ID[question.scenario]
-    assert question.answer(spec) == {"outside": 0, "gives-up": 2, "light": 0}[question.id]
+    assert question.answer(spec) == {"outside": 0, "gives-up": 2, "light": 0, "pruned": 2}[question.id]
     assert question.explain(spec)
 
 
@@ -161,6 +165,7 @@ def test_questions_answer_otherwise_where_it_is_otherwise():
     answers = {question.id: question.answer for question in QUESTIONS}
     assert answers["light"](BY_ID["gap"]) == 1
     assert answers["gives-up"](BY_ID["xor"].replace(draws=200)) == 0
+    assert answers["pruned"](DIGITS) == 1, "ten units a layer have fewer weights to spare"
 
 
 def test_what_the_failures_say():
@@ -189,6 +194,7 @@ VERDICTS = {
     "wide-start": ("pass", "not fail", "unknown"),
     "light-kl": ("fail", "unknown", "unknown"),
     "no-scaling": ("fail", "unknown", "unknown"),
+    "digits": ("pass", "not fail", "unknown"),
 }
 
 
@@ -328,3 +334,191 @@ def test_the_panels_tell_the_comparison(spec):
 def test_a_hostile_link_is_told_by_name():
     app = page("weights", units="900")
     assert not app.exception and any("units" in warning.value for warning in app.warning)
+
+
+# Digits ---------------------------------------------------------------------------------------------------------------
+
+
+LARGE = DIGITS.replace(images="mnist")
+
+
+def _panels_by_id(blob: bytes) -> tuple[dict, dict, list]:
+    header, arrays = decode(blob)
+    return header, {panel["id"]: panel["layers"] for panel in header["panels"]}, arrays
+
+
+def _few(monkeypatch: pytest.MonkeyPatch, **changes: float) -> None:
+    """A short training on the few images that stand for MNIST."""
+    monkeypatch.setattr(digits, "LARGE", {**digits.LARGE, "epochs": 200, "step_size": 0.1, "final_step_size": 0.3, **changes})
+
+
+def test_what_the_digits_do_not_read_is_kept_and_ignored():
+    mixed = DIGITS.replace(data="own", pairs=(), points=(), batch=5, variant="no_scaling", units=9, images="digits")
+    assert digits.learning(mixed) is digits.learning(DIGITS)
+    assert digits.learning(DIGITS.replace(hidden=11)) is not digits.learning(DIGITS)
+    assert analysis.kernels(mixed) == [] and analysis.faults(mixed) == {}
+
+
+def test_a_look_says_what_the_fit_says():
+    """Every number worked out again, by hand; the threshold is that of the weights that stay."""
+    state, data = digits.ended(DIGITS), digits.data_of(DIGITS)
+    fit, look = state.fit, state.looks[-1]
+    mean, sd = (np.asarray(part, dtype=np.float64) for part in (fit.posterior.mean, fit.posterior.sds()))
+    layers = fit.shape.split(mean)
+
+    def read(weights: list[np.ndarray]) -> float:
+        h = data.x_test.astype(np.float64)
+        for layer in weights[:-1]:
+            h = np.maximum(h @ layer[:-1] + layer[-1], 0.0)
+        return float(np.mean((h @ weights[-1][:-1] + weights[-1][-1]).argmax(axis=1) == data.y_test))
+
+    assert look.middle == pytest.approx(read(layers), abs=0.005)
+    for k in (0, 9, 15):
+        stays = np.abs(mean) / sd > digits.THRESHOLDS[k]
+        assert look.kept[k] == pytest.approx(stays.mean(), abs=1e-3)
+        assert look.right[k] == pytest.approx(read(fit.shape.split(mean * stays)), abs=0.01)
+    for name, values, edges in (("means", mean, digits.MEANS), ("ratios", np.abs(mean) / sd, digits.RATIOS)):
+        shares = getattr(look, name)
+        assert shares.sum(axis=1) == pytest.approx(np.ones(3))
+        inside = np.mean((layer := fit.shape.split(values)[1]) < edges[30])
+        assert shares[1, :30].sum() == pytest.approx(inside, abs=1e-3) and layer.shape == (11, 10)
+    assert look.mean[3].ravel() == pytest.approx(layers[0][:-1, 3]) and look.votes.sum(axis=1) == pytest.approx(np.ones(6))
+    assert (look.right[: look.cut + 1] >= look.middle - digits.LOST).all() and look.right[look.cut + 1] < look.middle - digits.LOST
+
+
+def test_the_scene_of_the_digits_shows_the_training():
+    job = Job()
+    blob = scenes.grow(DIGITS.replace(seed=5), job)
+    assert blob == scenes.scene(DIGITS.replace(seed=5)) and len(blob) < MOST_BYTES
+    header, layers, arrays = _panels_by_id(blob)
+    state = digits.ended(DIGITS.replace(seed=5))
+    assert header["steps"] == len(state.looks) == digits.LOOKS + 1
+    assert {"mean-images", "sd-images", "means", "ratios", "prune", "idle", "seen", "votes", "elbo"} == set(layers)
+    table = {column["name"]: arrays[column["values"]] for column in header["table"]}
+    assert table["means (%)"][-1] == pytest.approx(100 * state.looks[-1].middle, abs=1e-3)
+    curve = next(layer for layer in layers["prune"] if layer["role"] == "accept")
+    assert arrays[curve["ys"]][-1] == pytest.approx(100 * state.looks[-1].right, abs=1e-3)
+    tile = arrays[layers["sd-images"][2]["frames"]][-1]
+    assert np.array_equal(tile, pixel_blocks(np.rint(255 * np.clip(state.looks[-1].sd[2], 0, 1)).astype(np.uint8), 3))
+    assert not any(line["id"] in ("training", "data") for line in header["readouts"])
+
+
+def test_the_weights_of_pixels_that_no_image_inks_are_at_the_prior_and_a_wrong_one_is_red():
+    """Three pixels of the bundled digits. The likelihood's gradient is exactly 0 there: other data leave the same bytes."""
+    looks = digits.ended(DIGITS).looks
+    assert digits.never_inked(DIGITS).sum() == 3
+    found = digits.idle_check(DIGITS, looks)
+    assert (found.verdict, found.kind) == ("pass", "numbers") and "3 pixels" in found.sentence and "30 weights" in found.sentence
+    with planted(SHIFTED):
+        assert digits.idle_check(DIGITS, looks).verdict == "fail"
+    early = digits.idle_check(DIGITS, looks[:8])
+    assert early.verdict == "unknown" and "on their way" in early.sentence
+    wrong = digits.Learning(digits.trained_alone(DIGITS.replace(seed=3)))
+    share, sd, *rest = wrong._run.posterior.prior
+    wrong._run.posterior.prior = (share, 1.01 * sd, *rest)  # of the training, which is told another prior
+    assert digits.idle_check(DIGITS, wrong.finish().looks).verdict == "fail"
+
+
+def test_no_data_reach_the_weights_of_pixels_that_are_never_inked():
+    """Means of all the weights but these change with the labels."""
+    spec, data = DIGITS, digits.data_of(DIGITS)
+    right = digits.start(spec)
+    other = digits.start(spec)
+    other._y = other._y[::-1].copy()
+    for run in (right, other):
+        run.advance(30)
+    one, two = (run.shape.split(run.posterior.mean)[0][:-1] for run in (right, other))
+    idle = digits.never_inked(spec)
+    assert np.array_equal(one[idle], two[idle]) and not np.array_equal(one[~idle], two[~idle]) and data.side == 8
+
+
+def test_the_kl_of_digits_is_the_closed_one(monkeypatch: pytest.MonkeyPatch):
+    fit = digits.ended(DIGITS).fit
+    assert digits.divergence_check(DIGITS, fit).verdict == "pass"
+    assert digits.divergence_check(DIGITS.replace(prior="mixture"), fit).verdict == "pass", "a field of the other problems"
+    assert digits.divergence_check(DIGITS.replace(prior_sd=1.01), fit).verdict == "fail"
+
+
+def test_the_panels_of_digits_tell_the_fit():
+    fit, data = digits.ended(DIGITS).fit, sources.images("digits")
+    pruned, ways, idle = panels.panels(DIGITS, NEVER)
+    assert pruned.columns["weights left"][0] == fit.shape.weights
+    assert pruned.columns["means alone: right (%)"][1] == f"{100 * digits.right(fit, data, fit.prune(0.5)):.2f}"
+    assert ways.columns["right (%)"][2] == f"{100 * digits.right(fit, data):.2f}" and len(ways.columns["prediction"]) == 3
+    assert np.array(idle.columns["is"]) == pytest.approx(np.array(idle.columns["must be"]), abs=0.4)
+    assert idle.columns["is"][1] == pytest.approx(1.0, abs=0.002)
+    (cost,) = panels.diagnostics(DIGITS, NEVER)
+    assert cost.columns["weights"] == [fit.shape.weights]
+
+
+def test_a_training_on_mnist_goes_on_from_its_state_to_the_same_bytes(few_of_mnist: Images, monkeypatch: pytest.MonkeyPatch):
+    """Killed and begun anew it has the looks that it had; it is one for all who ask."""
+    monkeypatch.setattr(states, "EVERY", 0.0)
+    _few(monkeypatch)
+    first = digits.learning(LARGE)
+    assert digits.learning(LARGE.replace(units=9, data="own")) is first
+    first.advance()
+    first.advance()
+    monkeypatch.setattr(kept, "store", kept.Store(100_000_000))
+    again = digits.learning(LARGE)
+    assert again is not first and [look.epoch for look in again.state.looks] == [look.epoch for look in first.state.looks]
+    whole = digits.Learning(digits.trained_alone(LARGE)).finish()
+    assert whole is not None and again.finish() is not None
+    for one, other in zip(again.state.fit.expected_weights(), whole.fit.expected_weights(), strict=True):
+        assert one.tobytes() == other.tobytes()
+    assert again.state.looks[-1].mean.tobytes() == whole.looks[-1].mean.tobytes()
+    monkeypatch.setattr(kept, "store", kept.Store(100_000_000))
+    assert digits.learning(LARGE).done, "what was trained is not trained again"
+    changes = ({}, {"seed": 9}, {"hidden": 12}, {"prior_sd": 2.0}, {"units": 9})
+    assert len({digits.state_path(digits.trained_alone(LARGE.replace(**change))) for change in changes}) == 4
+    assert digits.state_path(DIGITS) is None
+
+
+def test_mnist_is_on_stage_at_its_full_size(few_of_mnist: Images, monkeypatch: pytest.MonkeyPatch):
+    """The first picture is of a network that has learnt for a while and says so; the last one is that of the scene."""
+    monkeypatch.setattr(digit_scenes, "FIRST", 0.01)
+    _few(monkeypatch)
+    job = Job()
+    blob = scenes.grow(LARGE, job)
+    header, layers, arrays = _panels_by_id(blob)
+    assert blob == scenes.scene(LARGE) and header["total"] is None
+    first = decode(job.blobs[0])[0]
+    (said,) = [line["tokens"] for line in first["readouts"] if line["id"] == "training"]
+    assert "has learnt for" in said[0] and 1 < first["steps"] < header["steps"]
+    assert not any(line["id"] == "training" for line in header["readouts"])
+    last = digits.ended(LARGE).looks[-1]
+    tiles = [arrays[layer["frames"]][-1] for layer in layers["mean-images"]]
+    assert len(tiles) == digits.TILES and tiles[0].shape == (28, 28) and last.mean.shape == (digits.TILES, 28, 28)
+    assert arrays[layers["seen"][1]["frames"]].shape == (1, 28, 28)
+    names = [line["id"] for line in header["readouts"]]
+    assert {"elbo", "ways", "cut", "idle"} <= set(names) and analysis.checks(LARGE, NEVER)[-1].verdict == "pass"
+    assert "28 pixels" in analysis.checks(LARGE, NEVER)[-1].sentence
+    assert overall(analysis.audit(LARGE, NEVER)) == "pass"
+    ways = panels.panels(LARGE, NEVER)[1]
+    assert ways.columns["right (%)"][-1] == "95.14" and digit_panels.STUDY in ways.caption
+    stopped = Job()
+    stopped.cancelled = True
+    assert scenes.grow(LARGE.replace(seed=8), stopped) is None
+
+
+def test_the_largest_training_travels_in_one_message(few_of_mnist: Images, monkeypatch: pytest.MonkeyPatch):
+    _few(monkeypatch, epochs=25)
+    blob = scenes.grow(LARGE.replace(hidden=200), Job())
+    assert blob is not None and len(blob) < MOST_BYTES
+
+
+def test_where_mnist_is_not_the_bundled_digits_stand_in_and_say_so(no_mnist: list[str]):
+    job = Job()
+    for blob in (scenes.grow(LARGE, job), job.blobs[0]):
+        (line,) = [line["tokens"] for line in decode(blob or b"")[0]["readouts"] if line["id"] == "data"]
+        assert line[0].startswith(sources.STAND_IN)
+    assert line and no_mnist == ["mnist"] and digits.learning(LARGE) is digits.learning(DIGITS)
+    assert all(item.caption.startswith(sources.STAND_IN) for item in panels.panels(LARGE, NEVER))
+    assert not any(line["id"] == "data" for line in decode(scenes.grow(DIGITS, Job()) or b"")[0]["readouts"])
+
+
+def test_the_page_of_the_digits_names_what_is_wrong_in_a_link():
+    app = page("weights", problem="digits", images="cats", hidden="9999")
+    told = " ".join(warning.value for warning in app.warning)
+    assert not app.exception and "images" in told and "hidden" in told
+    assert app.session_state["visit/weights"].spec == WeightsSpec(problem="digits")

@@ -260,6 +260,12 @@ def pixel_blocks(images: np.ndarray, grain: int) -> np.ndarray:
     return np.kron(images[..., ::-1, :], np.ones((1,) * (images.ndim - 2) + (grain, grain), dtype=images.dtype))
 
 
+def stairs(edges: np.ndarray, heights: np.ndarray) -> np.ndarray:
+    """The outline (..., 2 K, 2) of bars of heights (..., K) between edges (K + 1,), as a polyline."""
+    across = np.broadcast_to(np.repeat(edges, 2)[1:-1], (*heights.shape[:-1], 2 * heights.shape[-1]))
+    return np.stack([across, np.repeat(heights, 2, axis=-1)], axis=-1)
+
+
 def _real(values: Any, where: str, *, ndim: int | tuple[int, ...]) -> np.ndarray:
     """A float array with the wanted number of dimensions."""
     wanted = (ndim,) if isinstance(ndim, int) else ndim

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from app.kit.charts import Figure, Table
 from app.kit.player.scene import Scene
@@ -60,6 +61,12 @@ def is_here(name: str) -> bool:
 def images(name: str) -> Images:
     """The data that are learnt from where `name` is chosen, "digits" or "mnist"."""
     return digits() if present(name) == "digits" else local.images(name)
+
+
+@kept
+def never_inked(data: Images) -> NDArray[np.bool_]:
+    """(pixels,) whether a pixel is paper in every image to learn from: no data reach the weights that leave it."""
+    return np.asarray(data.images.max(axis=0) == 0).ravel()
 
 
 def stand_in(name: str) -> str:

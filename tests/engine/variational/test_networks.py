@@ -200,7 +200,9 @@ def test_pruning_by_signal_to_noise(digits, method):
     sds = fit.posterior.sds()
     wide = sds > np.quantile(sds, 0.5)
     assert np.median(draws.std(axis=0)[wide] / sds[wide]) == pytest.approx(1.0, abs=0.05)
-    masks = fit.prune(0.5)
+    masks, ratios = fit.prune(0.5), fit.signal_to_noise()
+    kept, cut = (np.concatenate([r[m if keep else ~m] for r, m in zip(ratios, masks, strict=True)]) for keep in (True, False))
+    assert kept.min() >= cut.max() and ratios[0].shape == (x.shape[1] + 1, 50)
     prediction = fit.predict(x_test, "MEAN", masks=masks)
     assert prediction.density == pytest.approx(0.5, abs=0.01)
     assert prediction.accuracy(y_test) > fit.predict(x_test, "MEAN").accuracy(y_test) - 0.03
