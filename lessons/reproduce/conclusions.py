@@ -12,9 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from lessons.reproduce import store
-from lessons.reproduce.experiment import FULL, SURE, Estimate
+from lessons.reproduce.experiment import FULL, SURE, WORDS, Estimate
 
-HOLDS, DOES_NOT, UNTOLD = "holds here", "does not", "cannot be told"
+HOLDS, DOES_NOT = WORDS.phrase("concluded.holds"), WORDS.phrase("concluded.does_not")
+UNTOLD = WORDS.phrase("concluded.untold")
 MARKS = (HOLDS, DOES_NOT, UNTOLD)
 TESTS = 10_000  # images by which accuracies are known
 CHANCE = 0.1  # γ(0.1) of a score that knows nothing
@@ -35,22 +36,27 @@ class Told(NamedTuple):
 class Conclusion(NamedTuple):
     """A sentence of conclusion, in our words.
 
-    source : who; claim : what
+    source : id of the work; id : of the sentence
     needs : experiments whose numbers are looked at; trained : whether their length of training may decide
     judge : these numbers -> what comes of them
     """
 
     source: str
-    claim: str
+    id: str
     needs: Sequence[str]
     trained: bool
     judge: Callable[[Numbers], Told]
+
+    @property
+    def claim(self) -> str:
+        """What it says."""
+        return WORDS.phrase(f"conclusions.{self.id}.claim")
 
 
 def by_gap(gap: float, error: float, numbers: str) -> Told:
     """Of a claim that a gap is above 0."""
     if abs(gap) <= SURE * error:
-        return Told(UNTOLD, f"{numbers}: a gap of {gap:.3g}, by chance up to {SURE * error:.2g}")
+        return Told(UNTOLD, WORDS.phrase("concluded.gap", numbers=numbers, gap=gap, chance=SURE * error))
     return Told(HOLDS if gap > 0.0 else DOES_NOT, numbers)
 
 
@@ -59,17 +65,17 @@ def told(conclusion: Conclusion) -> Told:
     kept = {id: store.result(id) for id in conclusion.needs}
     missing = [id for id, each in kept.items() if each is None]
     if missing or not kept:
-        return Told(UNTOLD, f"not run: {', '.join(missing)}" if missing else "not run")
+        return Told(UNTOLD, WORDS.phrase("concluded.missing", ids=", ".join(missing)) if missing else WORDS.phrase("concluded.not_run"))
     estimates = {id: {key: Estimate(*numbers) for key, numbers in each["estimates"].items()} for id, each in kept.items() if each}
     try:
         found = conclusion.judge(estimates)
     except KeyError:
-        return Told(UNTOLD, "not run since the experiments were changed")
+        return Told(UNTOLD, WORDS.phrase("concluded.changed"))
     short = [id for id, each in kept.items() if each and each["form"] != FULL]
     if not (conclusion.trained and short):
         return found
     mark = UNTOLD if found.mark == DOES_NOT else found.mark
-    return Told(mark, f"{found.numbers}; not at full length: {', '.join(short)}")
+    return Told(mark, WORDS.phrase("concluded.short", numbers=found.numbers, ids=", ".join(short)))
 
 
 def _share(p: float) -> float:
@@ -79,35 +85,33 @@ def _share(p: float) -> float:
 
 def _convolution(n: Numbers) -> Told:
     dense, convolution = (n[id]["right"].value / 100.0 for id in BOTH)
-    gap = convolution - dense
-    return by_gap(
-        gap, math.hypot(_share(dense), _share(convolution)), f"{dense:.2%} by the dense network, {convolution:.2%} by convolutions"
-    )
+    numbers = WORDS.phrase("conclusions.convolution.numbers", dense=dense, convolution=convolution)
+    return by_gap(convolution - dense, math.hypot(_share(dense), _share(convolution)), numbers)
 
 
 def _separates(n: Numbers) -> Told:
     dense, convolution = (n[id]["sd"].value for id in BOTH)
     wrong = min(TESTS * (1.0 - n[id]["right"].value / 100.0) for id in BOTH)
     error = math.sqrt(0.25 / wrong)  # of a share of the misread ones, at most
-    numbers = f"γ(0.1) of the sd is {dense:.3f} and {convolution:.3f}; of a score that knows nothing it is {CHANCE:g}"
+    numbers = WORDS.phrase("conclusions.separates.numbers", dense=dense, convolution=convolution, chance=CHANCE)
     return by_gap(min(dense, convolution) - CHANCE, error, numbers)
 
 
 def _approximation(n: Numbers) -> Told:
     gap = n["steyn-7.1"]["ga"].value
-    numbers = f"γ(0.1) of GA less that of inconsistency is {gap:.4f}, on 8 × 8 digits, and must be 0: both rank alike"
+    numbers = WORDS.phrase("conclusions.approximation.numbers", gap=gap)
     return Told(HOLDS if gap > 1e-9 else DOES_NOT, numbers)
 
 
 def _highest(n: Numbers) -> Told:
     at = [n[id]["highest"].value for id in SCORED]
     inside = all(0.4 <= p <= 0.6 for p in at)
-    return Told(HOLDS if inside else DOES_NOT, f"it is highest at probabilities around {at[0]:.3f} and {at[1]:.3f}")
+    return Told(HOLDS if inside else DOES_NOT, WORDS.phrase("conclusions.highest.numbers", dense=at[0], convolution=at[1]))
 
 
 def _linear(n: Numbers) -> Told:
     at = [n[id]["straight"].value for id in SCORED]
-    numbers = f"the correlation is {at[0]:.3f} and {at[1]:.3f}"
+    numbers = WORDS.phrase("conclusions.linear.numbers", dense=at[0], convolution=at[1])
     if max(at) <= -0.95:
         return Told(HOLDS, numbers)
     return Told(DOES_NOT if min(at) > -0.9 else UNTOLD, numbers)
@@ -116,7 +120,7 @@ def _linear(n: Numbers) -> Told:
 def _dropout(n: Numbers) -> Told:
     plain, dropped = (n["steyn-6.7"][key] for key in ("descent", "dropout"))
     gap, error = abs(plain.value - dropped.value), math.hypot(plain.error, dropped.error)
-    numbers = f"{plain.value:.1f} % without, {dropped.value:.1f} % with dropout (keep, which is not printed, 0.8)"
+    numbers = WORDS.phrase("conclusions.dropout.numbers", plain=plain.value, dropped=dropped.value)
     return Told(DOES_NOT if gap > max(SURE * error, 2.0) else HOLDS, numbers)
 
 
@@ -124,7 +128,7 @@ def _sparse(n: Numbers) -> Told:
     slab, dense = n["hubin-table-1"], n["hubin-table-1-gaussian"]["MA"].value
     median, share = slab["MED post"].value, slab["MED post density"].value
     lost, error = dense - median, math.hypot(_share(dense), _share(median))
-    numbers = f"{median:.2%} with {share:.1%} of the weights, {dense:.2%} with all"
+    numbers = WORDS.phrase("conclusions.sparse.numbers", median=median, share=share, dense=dense)
     near = share < 0.1 and lost <= 0.01 + SURE * error
     return Told(HOLDS if near else DOES_NOT, numbers)
 
@@ -133,66 +137,65 @@ def _averaging(n: Numbers) -> Told:
     pairs = [(n[f"hubin-table-1{name}"]["SM"].value, n[f"hubin-table-1{name}"]["MA"].value) for name in FAMILIES]
     gap = sum(ten - one for one, ten in pairs) / len(pairs)
     error = math.sqrt(sum(_share(one) ** 2 + _share(ten) ** 2 for one, ten in pairs)) / len(pairs)
-    return by_gap(gap, error, "one network and ten: " + ", ".join(f"{one:.2%} and {ten:.2%}" for one, ten in pairs))
+    each = ", ".join(WORDS.phrase("conclusions.averaging.pair", one=one, ten=ten) for one, ten in pairs)
+    return by_gap(gap, error, WORDS.phrase("conclusions.averaging.numbers", pairs=each))
 
 
 def _post_training(n: Numbers) -> Told:
-    before, after = (n["hubin-table-1"][key].value for key in ("MA", "MA post"))
-    return by_gap(after - before, math.hypot(_share(before), _share(after)), f"{before:.2%} before, {after:.2%} after")
+    slab = n["hubin-table-1"]
+    before, after = slab["MA"].value, slab["MA post"].value
+    numbers = WORDS.phrase("conclusions.post_training.numbers", before=before, after=after)
+    return by_gap(after - before, math.hypot(_share(before), _share(after)), numbers)
 
 
 def _draws(n: Numbers) -> Told:
     close, loose = n["hubin-draws"]["draws"].value, n["hubin-draws"]["draws, looser"].value
-    numbers = f"{close:.0f} draws until the accuracy stays within 0.002 of that of 60, {loose:.0f} within 0.01"
+    numbers = WORDS.phrase("conclusions.draws.numbers", close=close, loose=loose)
     if close <= 15.0:
         return Told(HOLDS, numbers)
-    return Told(UNTOLD if loose <= 15.0 else DOES_NOT, f"{numbers}; what is enough is not printed")
+    return Told(UNTOLD if loose <= 15.0 else DOES_NOT, WORDS.phrase("conclusions.draws.open", numbers=numbers))
 
 
 def _outside(n: Numbers) -> Told:
     inside, outside = (n["hubin-figure-7"][key].value / 100.0 for key in ("in", "out"))
-    numbers = f"95 of 100 networks agree on {inside:.0%} of the test images and on {outside:.0%} of letters (Fashion-MNIST is not here)"
+    numbers = WORDS.phrase("conclusions.outside.numbers", inside=inside, outside=outside)
     return Told(HOLDS if inside > 0.5 > outside else UNTOLD, numbers)
 
 
 def _misread(n: Numbers) -> Told:
     unsure, truth = (n["hubin-figure-7"][key].value / 100.0 for key in ("unsure", "truth"))
-    numbers = f"{unsure:.0%} of the misread images have fewer than 95 equal votes; of {truth:.0%} the truth has 6 or more"
+    numbers = WORDS.phrase("conclusions.misread.numbers", unsure=unsure, truth=truth)
     return Told(HOLDS if unsure >= 0.9 and truth > 0.5 else DOES_NOT, numbers)
 
 
 def _sparser(n: Numbers) -> Told:
     slab, concrete = n["hubin-table-1"]["MA density"].value, n["hubin-table-1-concrete"]["MA density"].value
-    return Told(
-        HOLDS if slab < 0.5 * concrete else DOES_NOT, f"ten networks use {slab:.1%} of the weights, with concrete dropout {concrete:.1%}"
-    )
+    numbers = WORDS.phrase("conclusions.sparser.numbers", slab=slab, concrete=concrete)
+    return Told(HOLDS if slab < 0.5 * concrete else DOES_NOT, numbers)
 
 
-STEYN, HUBIN = "Steyn (2018)", "Hubin, Storvik (2019)"
+def _settles(n: Numbers) -> Told:
+    return Told(UNTOLD, WORDS.phrase("concluded.not_run"))
+
+
 CONCLUSIONS = (
-    Conclusion(STEYN, "Convolutions read MNIST better than a dense network", BOTH, True, _convolution),
-    Conclusion(STEYN, "The sd of the predicted class tells misread images from others", BOTH, False, _separates),
-    Conclusion(STEYN, "Its approximation by a normal distribution (GA) tells them best", ("steyn-7.1",), False, _approximation),
-    Conclusion(STEYN, "The sd is highest where the probability is 0.4 to 0.6", SCORED, False, _highest),
-    Conclusion(STEYN, "Inconsistency falls linearly as the probability rises", SCORED, False, _linear),
-    Conclusion(STEYN, "A small network reads as well with dropout as without", ("steyn-6.7",), False, _dropout),
-    Conclusion(
-        STEYN, "Variational inference settles soon, and a little sooner than Metropolis", (), False, lambda n: Told(UNTOLD, "not run")
-    ),
-    Conclusion(
-        HUBIN, "A twentieth of the weights is nearly as accurate as all", ("hubin-table-1", "hubin-table-1-gaussian"), True, _sparse
-    ),
-    Conclusion(HUBIN, "It is sparser than dropout that learns", ("hubin-table-1", "hubin-table-1-concrete"), True, _sparser),
-    Conclusion(HUBIN, "Ten networks are more accurate than one", tuple(f"hubin-table-1{name}" for name in FAMILIES), True, _averaging),
-    Conclusion(HUBIN, "Training on with the structure fixed makes it more accurate", ("hubin-table-1",), True, _post_training),
-    Conclusion(HUBIN, "10 to 15 draws are enough", ("hubin-draws",), False, _draws),
-    Conclusion(HUBIN, "Networks are sure of their own kind of images and mostly unsure of others", ("hubin-figure-7",), True, _outside),
-    Conclusion(
-        HUBIN, "Of nearly all misread images they are unsure, and mostly some vote for the truth", ("hubin-figure-7",), True, _misread
-    ),
+    Conclusion("steyn", "convolution", BOTH, True, _convolution),
+    Conclusion("steyn", "separates", BOTH, False, _separates),
+    Conclusion("steyn", "approximation", ("steyn-7.1",), False, _approximation),
+    Conclusion("steyn", "highest", SCORED, False, _highest),
+    Conclusion("steyn", "linear", SCORED, False, _linear),
+    Conclusion("steyn", "dropout", ("steyn-6.7",), False, _dropout),
+    Conclusion("steyn", "settles", (), False, _settles),
+    Conclusion("hubin", "sparse", ("hubin-table-1", "hubin-table-1-gaussian"), True, _sparse),
+    Conclusion("hubin", "sparser", ("hubin-table-1", "hubin-table-1-concrete"), True, _sparser),
+    Conclusion("hubin", "averaging", tuple(f"hubin-table-1{name}" for name in FAMILIES), True, _averaging),
+    Conclusion("hubin", "post_training", ("hubin-table-1",), True, _post_training),
+    Conclusion("hubin", "draws", ("hubin-draws",), False, _draws),
+    Conclusion("hubin", "outside", ("hubin-figure-7",), True, _outside),
+    Conclusion("hubin", "misread", ("hubin-figure-7",), True, _misread),
 )
 
 
 def rows() -> list[tuple[str, str, str, str]]:
     """Source, claim, mark and numbers of every conclusion."""
-    return [(each.source, each.claim, *told(each)) for each in CONCLUSIONS]
+    return [(WORDS.phrase(f"works.{each.source}"), each.claim, *told(each)) for each in CONCLUSIONS]

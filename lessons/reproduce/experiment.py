@@ -9,14 +9,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from app.kit.words import Words
 from engine.diagnostics import jackknife
+
+WORDS = Words(__file__)
 
 SURE = 3.0  # standard errors that a gap may have
 
-AGREES, DIFFERS, UNTOLD, NOT_RUN = "agrees", "differs", "cannot be told", "not run"
+AGREES, DIFFERS = WORDS.phrase("verdicts.agrees"), WORDS.phrase("verdicts.differs")
+UNTOLD, NOT_RUN = WORDS.phrase("verdicts.untold"), WORDS.phrase("verdicts.not_run")
 VERDICTS = (AGREES, DIFFERS, UNTOLD, NOT_RUN)
 QUICK, FULL = "quick", "full"
-A_PART, ALL_PARTS = "a part", "all parts"
+A_PART, ALL_PARTS = "part", "parts"
 RESAMPLED = 100
 BLUNT = 0.25  # a gap that may be as large as this share of the print is no agreement
 
@@ -116,7 +120,7 @@ class Experiment:
     needs: Sequence[str] = ()
     combine: Callable[[Sequence[Part]], Mapping[str, Estimate]] = field(default=lambda parts: averages(parts))
     exact: Callable[[], Mapping[str, float]] = dict
-    tolerance: str = "three standard errors of the gap"
+    tolerance: str = field(default_factory=lambda: WORDS.phrase("why.tolerance"))
     link: str = ""
     also: Sequence[str] = ()
     covers: Sequence[str] = ()
@@ -174,9 +178,10 @@ def judge(experiment: Experiment, cell: Cell, outcome: Outcome | None) -> Verdic
     however ours scatters; else it cannot be told as long as settings are not printed.
     """
     if outcome is None:
-        return Verdict(None, None, None, NOT_RUN, f"data: {', '.join(experiment.needs)}" if experiment.needs else "not run yet")
+        why = WORDS.phrase("why.data", names=", ".join(experiment.needs)) if experiment.needs else WORDS.phrase("why.not_yet")
+        return Verdict(None, None, None, NOT_RUN, why)
     if cell.key not in outcome.estimates:
-        why = f"it is of {cell.parts} parts at full length" if cell.parts > 1 else "not run since the experiment was changed"
+        why = WORDS.phrase("why.more_parts", parts=cell.parts) if cell.parts > 1 else WORDS.phrase("why.changed")
         return Verdict(None, None, None, NOT_RUN, why)
     ours, exact = outcome.estimates[cell.key], outcome.exact.get(cell.key)
     scatter = _scatter(ours, cell)
@@ -187,22 +192,27 @@ def judge(experiment: Experiment, cell: Cell, outcome: Outcome | None) -> Verdic
     missed = exact is not None and not _fits(Estimate(exact), cell)
     if _fits(ours, cell) and not (missed and SURE * scatter > BLUNT * abs(cell.printed)):
         if SURE * scatter > BLUNT * abs(cell.printed) > 0.0:
-            return Verdict(ours, exact, z, UNTOLD, f"the gap may be {SURE * scatter:.3g} by chance")
+            return Verdict(ours, exact, z, UNTOLD, WORDS.phrase("why.chance", gap=SURE * scatter))
         nearest, change = min(others, key=lambda other: abs(other[0].value - cell.printed), default=(ours, ""))
         if abs(nearest.value - cell.printed) < abs(ours.value - cell.printed):
-            return Verdict(ours, exact, z, UNTOLD, f"with {change} it is {shown(nearest, cell)}, which is nearer")
+            return Verdict(ours, exact, z, UNTOLD, WORDS.phrase("why.nearer", change=change, value=shown(nearest, cell)))
         return Verdict(ours, exact, z, AGREES, _within(ours, cell))
     agreeing = [_fits(other, cell) and SURE * _scatter(other, cell) < abs(ours.value - other.value) for other, _ in others]
     tried = "; ".join(
-        f"with {change} it is {shown(other, cell)}{', which agrees' if agrees else ''}"
+        (
+            WORDS.phrase("why.agreeing", change=change, value=shown(other, cell))
+            if agrees
+            else WORDS.phrase("why.other", change=change, value=shown(other, cell))
+        )
         for (other, change), agrees in sorted(zip(others, agreeing, strict=True), key=lambda each: not each[1])
     )
     if any(agrees and key not in cell.no_reason for (key, _), agrees in zip(changes, agreeing, strict=True)):
         return Verdict(ours, exact, z, DIFFERS, tried)
     if exact is not None and missed:
         proof = f": {cell.because}" if cell.because and not cell.instead else ""
-        return Verdict(ours, exact, z, DIFFERS, f"the exact value is {shown(Estimate(exact), cell)}{proof}{tried and f'; {tried}'}")
-    return Verdict(ours, exact, z, UNTOLD, f"it hangs on what is not printed; {tried or 'no reason was tested'}")
+        why = WORDS.phrase("why.exact", value=shown(Estimate(exact), cell), proof=proof)
+        return Verdict(ours, exact, z, DIFFERS, "; ".join(filter(None, (why, tried))))
+    return Verdict(ours, exact, z, UNTOLD, WORDS.phrase("why.open", tried=tried or WORDS.phrase("why.untried")))
 
 
 def _scatter(estimate: Estimate, cell: Cell) -> float:
@@ -219,8 +229,8 @@ def _fits(estimate: Estimate, cell: Cell) -> bool:
 def _within(ours: Estimate, cell: Cell) -> str:
     gap = abs(ours.value - cell.printed)
     if gap <= cell.half * (1 + 1e-9) + 1e-12 * abs(cell.printed):
-        return "to the last digit that is printed" if not _scatter(ours, cell) else "within its rounding"
-    return f"{gap / _scatter(ours, cell):.1f} standard errors apart"
+        return WORDS.phrase("why.rounding") if _scatter(ours, cell) else WORDS.phrase("why.last_digit")
+    return WORDS.phrase("why.errors", errors=gap / _scatter(ours, cell))
 
 
 def shown(estimate: Estimate, cell: Cell) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Sequence
 
@@ -9,10 +10,9 @@ import streamlit as st
 
 from app.kit import follow, jobs, messages, seams
 from app.kit.visit import session
-from app.kit.words import Words
 from engine import turns
 from lessons.reproduce import again, pictures, report, store
-from lessons.reproduce.experiment import QUICK, VERDICTS, Experiment, Outcome, judge
+from lessons.reproduce.experiment import QUICK, VERDICTS, WORDS, Experiment, Outcome, judge
 from lessons.reproduce.registry import BY_ID, missing
 from lessons.reproduce.report import Row
 
@@ -23,31 +23,31 @@ ID = "id"  # of the address: the experiment that is open
 
 def show() -> None:
     """The whole page."""
-    words = Words(__file__)
-    st.title(words.title, anchor=False)
-    st.markdown(words.promise)
+    st.title(WORDS.title, anchor=False)
+    st.markdown(WORDS.promise)
     every = list(report.rows())
     counted = Counter(row.verdict.kind for row in every)
-    st.markdown(" · ".join(f"**{counted[kind]}** {kind}" for kind in VERDICTS) + f" · of {len(every)} numbers")
+    shares = [WORDS.phrase("page.counted", count=counted[kind], verdict=kind) for kind in VERDICTS]
+    st.markdown(" · ".join([*shares, WORDS.phrase("page.of", count=len(every))]))
     rows = _filtered(every)
     if not rows:
-        st.info("No number is left: choose *all* in one of the filters.")
+        st.info(WORDS.phrase("page.empty"))
         return
     opened, look = st.columns([62, 38], gap="large")
     with opened:
         _experiment(rows)
     with look:
         follow.panels(pictures.forest(rows))
-    st.header("All of them", anchor=False)
+    st.header(WORDS.phrase("page.every"), anchor=False)
     for experiment in dict.fromkeys(row.experiment.id for row in rows):
         own = [row for row in rows if row.experiment.id == experiment]
         with st.expander(f"{_named(own[0].experiment)} · {_tally(own)}"):
             follow.panels(pictures.table(own, own[0].experiment.source.place))
-    with st.expander("Their conclusions, and whether they hold here"):
+    with st.expander(WORDS.phrase("page.conclusions")):
         follow.panels(pictures.concluded())
-    with st.expander("Not run, and why"):
+    with st.expander(WORDS.phrase("page.not_here")):
         follow.panels(pictures.not_here())
-    st.markdown("The same as a document: docs/REPRODUCED.md. By command: python -m lessons.reproduce --list")
+    st.markdown(WORDS.phrase("page.document"))
 
 
 def _tally(rows: Sequence[Row]) -> str:
@@ -61,9 +61,11 @@ def _named(experiment: Experiment) -> str:
 
 def _filtered(rows: Sequence[Row]) -> list[Row]:
     with st.container(horizontal=True, gap="small"):
-        author = st.selectbox("Paper", [ALL, *dict.fromkeys(row.experiment.source.author for row in rows)], key="reproduce/author")
-        topic = st.selectbox("Topic", [ALL, *dict.fromkeys(row.experiment.topic for row in rows)], key="reproduce/topic")
-        kind = st.selectbox("Verdict", [ALL, *VERDICTS], key="reproduce/verdict")
+        author = st.selectbox(
+            WORDS.phrase("page.author"), [ALL, *dict.fromkeys(row.experiment.source.author for row in rows)], key="reproduce/author"
+        )
+        topic = st.selectbox(WORDS.phrase("page.topic"), [ALL, *dict.fromkeys(row.experiment.topic for row in rows)], key="reproduce/topic")
+        kind = st.selectbox(WORDS.phrase("page.verdict"), [ALL, *VERDICTS], key="reproduce/verdict")
     wanted = (
         (author, lambda row: row.experiment.source.author),
         (topic, lambda row: row.experiment.topic),
@@ -77,29 +79,31 @@ def _experiment(rows: Sequence[Row]) -> None:
     ids = list(dict.fromkeys(row.experiment.id for row in rows))
     asked = st.query_params.get(ID)
     if asked is not None and asked not in BY_ID:
-        st.warning(f"{messages.WARNING} This link names an experiment that does not exist.")
+        st.warning(f"{messages.WARNING} {WORDS.phrase('page.unknown')}")
     first = asked if asked in ids else FIRST
     at = ids.index(first) if first in ids else 0
-    id = st.selectbox("Experiment", ids, at, format_func=lambda id: _named(BY_ID[id]), key=f"reproduce/open/{'/'.join(ids)}")
+    id = st.selectbox(
+        WORDS.phrase("page.experiment"), ids, at, format_func=lambda id: _named(BY_ID[id]), key=f"reproduce/open/{'/'.join(ids)}"
+    )
     if id is None:
         return
     st.query_params[ID] = id
     experiment = BY_ID[id]
-    st.markdown(
-        f"{experiment.source.author} ({experiment.source.year}), {experiment.source.place}. "
-        + (f"Printed settings: {'; '.join(experiment.settings)}. " if experiment.settings else "")
-        + (f"**Not printed, our choice**: {'; '.join(experiment.chosen)}. " if experiment.chosen else "")
-        + f"A gap may be: {experiment.tolerance}."
-    )
+    said = [WORDS.phrase("page.stands", **dataclasses.asdict(experiment.source))]
+    if experiment.settings:
+        said.append(WORDS.phrase("page.settings", settings="; ".join(experiment.settings)))
+    if experiment.chosen:
+        said.append(WORDS.phrase("page.chosen", chosen="; ".join(experiment.chosen)))
+    st.markdown(" ".join([*said, WORDS.phrase("page.tolerance", tolerance=experiment.tolerance)]))
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        pressed = st.button("Run the quick form", key=f"reproduce/run/{id}", disabled=bool(missing(experiment)))
+        pressed = st.button(WORDS.phrase("page.run"), key=f"reproduce/run/{id}", disabled=bool(missing(experiment)))
         for link in experiment.links:
             lesson = link.partition("?")[0].strip("/").replace("-", " ")
-            st.markdown(f"[See it in *{lesson}*]({link.removeprefix('/')})")
+            st.markdown(WORDS.phrase("page.see", lesson=lesson, link=link.removeprefix("/")))
     if lacking := missing(experiment):
-        st.markdown(f"Its data are not on this machine: {', '.join(lacking)}.")
+        st.markdown(WORDS.phrase("page.lacking", names=", ".join(lacking)))
     else:
-        st.markdown(f"About {experiment.seconds[0]} s on two idle cores. By command: python -m lessons.reproduce --quick {id}")
+        st.markdown(WORDS.phrase("page.takes", seconds=experiment.seconds[0], id=id))
     if pressed:
         st.session_state["reproduce/running"] = id
     if st.session_state.get("reproduce/running") == id:
@@ -107,7 +111,7 @@ def _experiment(rows: Sequence[Row]) -> None:
         st.fragment(_watch, run_every=jobs.LOOK if job.active else None)(job, experiment, job.active)
         return
     if store.result(id):
-        _shown([row for row in report.rows() if row.experiment is experiment], f"Kept: {report.ran(experiment)}")
+        _shown([row for row in report.rows() if row.experiment is experiment], WORDS.phrase("page.kept", ran=report.ran(experiment)))
         if more := report.beside(experiment):
             follow.panels(pictures.besides(more))
 
@@ -122,14 +126,14 @@ def _watch(job: jobs.Job, experiment: Experiment, polled: bool) -> None:
         return
     if job.active:
         st.progress(job.fraction() or 0.0, text=messages.progress(job))
-        if st.button("Stop", key=f"reproduce/stop/{experiment.id}"):
+        if st.button(WORDS.phrase("page.stop"), key=f"reproduce/stop/{experiment.id}"):
             job.stop()
             st.session_state.pop("reproduce/running", None)
             st.rerun()
     outcome: Outcome | None = job.result or job.latest
     if outcome is not None:
         rows = [Row(experiment, cell, judge(experiment, cell, outcome)) for cell in experiment.cells]
-        _shown(rows, f"Run here, {QUICK} form" + (": so far" if job.active else ""))
+        _shown(rows, WORDS.phrase("page.growing", form=QUICK) if job.active else WORDS.phrase("page.here", form=QUICK))
 
 
 def _shown(rows: Sequence[Row], title: str) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from app.kit import charts, theme
 from app.kit.charts import Figure, Table
 from lessons.reproduce import conclusions, report
-from lessons.reproduce.experiment import AGREES, DIFFERS, UNTOLD
+from lessons.reproduce.experiment import AGREES, DIFFERS, UNTOLD, WORDS
 from lessons.reproduce.registry import NOT_HERE
 from lessons.reproduce.report import Row
 
@@ -21,13 +21,16 @@ FARTHEST = 12.0  # gaps beyond this many errors stand at the edge
 def forest(rows: Sequence[Row]) -> Figure:
     """(ours - printed) over its error, of every number that was run."""
     shown = [row for row in rows if row.verdict.z is not None]
-    figure = charts.blank("(ours − printed) ÷ error of the gap", "", height=max(220, 60 + 4 * len(shown)), margin={"l": 12, "t": 40})
+    figure = charts.blank(WORDS.phrase("pictures.gaps"), "", height=max(220, 60 + 4 * len(shown)), margin={"l": 12, "t": 40})
     for kind, (role, symbol) in LOOKS.items():
         some = [(i, row) for i, row in enumerate(shown) if row.verdict.kind == kind]
         figure.add_scatter(
             x=[float(np.clip(row.verdict.z or 0.0, -FARTHEST, FARTHEST)) for _, row in some],
             y=[i for i, _ in some],
-            text=[f"{row.experiment.id}: {row.cell.label}<br>{row.verdict.z:.1f} errors, {row.verdict.kind}" for _, row in some],
+            text=[
+                WORDS.phrase("pictures.number", id=row.experiment.id, label=row.cell.label, errors=row.verdict.z, verdict=kind)
+                for _, row in some
+            ],
             hoverinfo="text",
             mode="markers",
             name=kind,
@@ -37,10 +40,8 @@ def forest(rows: Sequence[Row]) -> Figure:
         figure.add_vline(x=at, line={"color": theme.colour("truth"), "width": 1, "dash": "dot" if at else "solid"})
     figure.update_yaxes(showticklabels=False, autorange="reversed", title=None)
     figure.update_xaxes(range=[-FARTHEST - 0.5, FARTHEST + 0.5])
-    alt = f"{len(shown)} numbers, each by how many errors ours lies from the printed one, in the order of the table."
-    return Figure(
-        "All numbers at one look", figure, alt, f"One mark a number, in the order of the table. Beyond ±{FARTHEST:.0f}: at the edge."
-    )
+    alt, caption = WORDS.phrase("pictures.all_alt", count=len(shown)), WORDS.phrase("pictures.all_caption", farthest=FARTHEST)
+    return Figure(WORDS.phrase("pictures.all"), figure, alt, caption)
 
 
 def beside(rows: Sequence[Row]) -> Figure | None:
@@ -52,12 +53,12 @@ def beside(rows: Sequence[Row]) -> Figure | None:
     error = np.array([3.0 * row.verdict.ours.error / abs(row.cell.printed) for row in shown if row.verdict.ours])
     theirs = np.array([3.0 * row.cell.error / abs(row.cell.printed) for row in shown])
     names = [row.cell.label for row in shown]
-    figure = charts.blank("as a multiple of the printed number", "", height=110 + 30 * len(shown), margin={"l": 12, "t": 40})
+    figure = charts.blank(WORDS.phrase("pictures.multiple"), "", height=110 + 30 * len(shown), margin={"l": 12, "t": 40})
     figure.add_scatter(
         x=np.ones(len(shown)),
         y=names,
         mode="markers",
-        name="printed",
+        name=WORDS.phrase("pictures.printed"),
         error_x={"array": theirs, "color": theme.colour("truth")},
         marker={"color": theme.colour("truth"), "symbol": "line-ns-open", "size": 14},
     )
@@ -65,7 +66,7 @@ def beside(rows: Sequence[Row]) -> Figure | None:
         x=ratio,
         y=names,
         mode="markers",
-        name="ours",
+        name=WORDS.phrase("pictures.ours"),
         error_x={"array": error, "color": theme.colour("posterior")},
         marker={"color": theme.colour("posterior"), "symbol": "circle", "size": 9},
     )
@@ -75,20 +76,21 @@ def beside(rows: Sequence[Row]) -> Figure | None:
             x=[x for x, _ in exact],
             y=[y for _, y in exact],
             mode="markers",
-            name="exact",
+            name=WORDS.phrase("pictures.exact"),
             marker={"color": theme.colour("accept"), "symbol": "star", "size": 10},
         )
     if ratio.min() > 0 and (ratio.max() > 5 or ratio.min() < 0.2):
         figure.update_xaxes(type="log")
     figure.update_yaxes(autorange="reversed", automargin=True, title=None)
     sides = ", ".join(f"{name} {value:.3g}" for name, value in zip(names, ratio, strict=True) if math.isfinite(value))
-    return Figure("Printed and ours", figure, f"Ours as multiples of the printed numbers: {sides}.", "Bars are three standard errors.")
+    alt = WORDS.phrase("pictures.beside_alt", numbers=sides)
+    return Figure(WORDS.phrase("pictures.beside"), figure, alt, WORDS.phrase("pictures.beside_caption"))
 
 
 def not_here() -> Table:
     """What stands in print and has no experiment, as docs/REPRODUCED.md has it."""
     return Table(
-        "Not run, and why",
+        WORDS.phrase("pictures.not_here"),
         {
             "work": [f"{each.source.author} ({each.source.year})" for each in NOT_HERE],
             "printed": [each.source.place for each in NOT_HERE],
@@ -115,9 +117,9 @@ def table(rows: Sequence[Row], title: str) -> Table:
 def concluded() -> Table:
     """Sentences of conclusion, and what our numbers say of them."""
     columns = zip(*conclusions.rows(), strict=True)
-    return Table("Their conclusions", dict(zip(("source", "sentence", "here", "numbers"), map(list, columns), strict=True)))
+    return Table(WORDS.phrase("pictures.concluded"), dict(zip(("source", "sentence", "here", "numbers"), map(list, columns), strict=True)))
 
 
 def besides(more: Sequence[tuple[str, str]]) -> Table:
     """What is worked out, too, and stands in no print."""
-    return Table("Worked out, too; not printed", {"number": [label for label, _ in more], "ours": [value for _, value in more]})
+    return Table(WORDS.phrase("pictures.besides"), {"number": [label for label, _ in more], "ours": [value for _, value in more]})

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
+import textwrap
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from lessons.reproduce import conclusions, store
-from lessons.reproduce.experiment import VERDICTS, Cell, Estimate, Experiment, Verdict, judge, shown
+from lessons.reproduce.experiment import NOT_RUN, VERDICTS, WORDS, Cell, Estimate, Experiment, Verdict, judge, shown
 from lessons.reproduce.registry import EXPERIMENTS, NOT_HERE
 
 PAGE = Path(__file__).parents[2] / "docs" / "REPRODUCED.md"
 
-HEAD = """# The papers, reproduced
-
-Every printed number that was run, beside ours. Written by `python -m lessons.reproduce`; no line is typed by hand.
-*Agrees*: the gap is at most the rounding of the print and three standard errors, theirs and ours, these are less than a
-quarter of the print, and no changed setting that was tried comes nearer. *Differs*: a changed setting that was tried gives
-the printed number and moves ours by more than chance, or an exact answer contradicts it. *Cannot be told*: what it hangs on
-is not printed (also where only another choice of ours, or a setting that the work itself rules out, brings agreement),
-chance may make such a gap, or two settings give the number.
-"""
+WIDTH = 124  # of its lines
 
 
 class Row(NamedTuple):
@@ -64,10 +58,13 @@ def ran(experiment: Experiment) -> str:
     """In which form it was run, and how much of it."""
     kept = store.result(experiment.id)
     if kept is None:
-        return "not run"
-    count = experiment.count(kept["form"])
-    of = f" of {count}" if kept["parts"] < count else ""
-    return f"{kept['form']} form, {kept['parts']}{of} part{'s' * (max(count, kept['parts']) > 1)}, {kept['seconds']:.0f} s"
+        return NOT_RUN
+    form, parts, seconds, count = kept["form"], kept["parts"], kept["seconds"], experiment.count(kept["form"])
+    if parts < count:
+        return WORDS.phrase("document.ran_some", form=form, parts=parts, count=count, seconds=seconds)
+    if parts == 1:
+        return WORDS.phrase("document.ran_one", form=form, parts=parts, seconds=seconds)
+    return WORDS.phrase("document.ran", form=form, parts=parts, seconds=seconds)
 
 
 def beside(experiment: Experiment) -> list[tuple[str, str]]:
@@ -81,47 +78,43 @@ def beside(experiment: Experiment) -> list[tuple[str, str]]:
     return found
 
 
-CONCLUDED = """## Conclusions
-
-Sentences of conclusion of two of the works, in our words, each with our numbers: *holds here*, *does not*, or *cannot be
-told*. Networks that were not trained at full length cannot refute a sentence that hangs on it.
-
-| | sentence | | numbers |
-|---|---|---|---|"""
-
-
 def text() -> str:
     """The whole document."""
     every = list(rows())
     counted = Counter(row.verdict.kind for row in every)
-    forms = Counter(kept["form"] if (kept := store.result(e.id)) else "not run" for e in EXPERIMENTS)
+    forms = Counter(kept["form"] if (kept := store.result(e.id)) else NOT_RUN for e in EXPERIMENTS)
     shown = {(e.source.author, each) for e in EXPERIMENTS for each in e.covers if each.startswith(("table", "figure"))}
-    by_form = ", ".join(f"{count} {'of them not run' if form == 'not run' else f'in {form} form'}" for form, count in sorted(forms.items()))
-    lines = [HEAD, f"{len(EXPERIMENTS)} experiments on {len(shown)} tables and figures: {by_form}.", ""]
-    lines += [", ".join(f"{counted[kind]} {kind}" for kind in VERDICTS if counted[kind]) + f", of {len(every)} numbers.", ""]
-    lines += [CONCLUDED, *(f"| {source} | {claim} | {mark} | {numbers} |" for source, claim, mark, numbers in conclusions.rows()), ""]
+    by_form = ", ".join(
+        WORDS.phrase("document.not_run_of_them", count=count)
+        if form == NOT_RUN
+        else WORDS.phrase("document.in_form", count=count, form=form)
+        for form, count in sorted(forms.items())
+    )
+    kinds = ", ".join(f"{counted[kind]} {kind}" for kind in VERDICTS if counted[kind])
+    lines = [WORDS.phrase("document.title"), "", textwrap.fill(WORDS.phrase("document.head"), WIDTH), ""]
+    lines += [WORDS.phrase("document.experiments", count=len(EXPERIMENTS), figures=len(shown), by_form=by_form), ""]
+    lines += [WORDS.phrase("document.numbers", counted=kinds, count=len(every)), ""]
+    lines += [WORDS.phrase("document.conclusions"), "", textwrap.fill(WORDS.phrase("document.concluded"), WIDTH), ""]
+    lines += _table(WORDS.phrase("document.conclusion_columns"), conclusions.rows())
     for experiment in EXPERIMENTS:
-        source = experiment.source
-        lines += [
-            f"## {experiment.id}",
-            "",
-            f"{experiment.title}. {source.author} ({source.year}), {source.place}. {ran(experiment)}.",
-            *([f"Our choice, as it is not printed: {'; '.join(experiment.chosen)}."] if experiment.chosen else []),
-            f"Tolerance: {experiment.tolerance}.",
-            "",
-            "| | printed | ours | exact | verdict | why |",
-            "|---|---|---|---|---|---|",
-        ]
-        for row in (row for row in every if row.experiment is experiment):
-            verdict = row.verdict
-            lines.append(f"| {row.cell.label} | {printed(row.cell)} | {ours(row)} | {exact(row)} | {verdict.kind} | {verdict.why} |")
-        lines.append("")
+        known = {"title": experiment.title, "ran": ran(experiment), **dataclasses.asdict(experiment.source)}
+        lines += [f"## {experiment.id}", "", WORDS.phrase("document.experiment", **known)]
+        if experiment.chosen:
+            lines.append(WORDS.phrase("document.chosen", chosen="; ".join(experiment.chosen)))
+        lines += [WORDS.phrase("document.tolerance", tolerance=experiment.tolerance), ""]
+        own = [row for row in every if row.experiment is experiment]
+        cells = [(row.cell.label, printed(row.cell), ours(row), exact(row), row.verdict.kind, row.verdict.why) for row in own]
+        lines += _table(WORDS.phrase("document.columns"), cells)
         if more := beside(experiment):
-            lines += ["| not printed | ours |", "|---|---|", *(f"| {label} | {value} |" for label, value in more), ""]
-    lines += ["## Not run", "", "| | printed | why |", "|---|---|---|"]
-    lines += [f"| {each.source.author} ({each.source.year}) | {each.source.place} | {each.why} |" for each in NOT_HERE]
-    lines.append("")
+            lines += _table(WORDS.phrase("document.beside_columns"), more)
+    sources = [(f"{each.source.author} ({each.source.year})", each.source.place, each.why) for each in NOT_HERE]
+    lines += [WORDS.phrase("document.not_run"), "", *_table(WORDS.phrase("document.not_run_columns"), sources)]
     return "\n".join(lines)
+
+
+def _table(columns: str, rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of a table in Markdown, and an empty one."""
+    return [columns, "|" + "---|" * (columns.count("|") - 1), *(f"| {' | '.join(row)} |" for row in rows), ""]
 
 
 def write() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from engine import slices
 from lessons.reproduce import store
-from lessons.reproduce.experiment import FULL, Experiment, Outcome, Part
+from lessons.reproduce.experiment import FULL, WORDS, Experiment, Outcome, Part
 from lessons.reproduce.registry import BY_ID, compute
 
 Which = tuple[str, int]  # a part: its experiment's id and its number
@@ -40,7 +40,7 @@ def run(chosen: Sequence[Experiment], form: str, cores: int, cluster: slices.Pla
         done += each[id]
         waiting[id] -= 1
         left = (time.perf_counter() - started) * (total - done) / done
-        print(f"{count}/{len(todo)} {id}: {left / 60:.0f} min left", flush=True)
+        print(WORDS.phrase("command.left", count=count, of=len(todo), id=id, minutes=left / 60), flush=True)
         if not waiting[id]:
             finish(BY_ID[id], form)
 
@@ -54,7 +54,7 @@ def _computed(todo: Sequence[Which], form: str, cores: int, cluster: slices.Plac
                 del left[which]
                 yield which
         except slices.StaysHere as problem:
-            print(f"{problem}: what is left is computed here", flush=True)
+            print(WORDS.phrase("command.here", problem=problem), flush=True)
     if left:
         yield from _here(list(left), form, cores)
 

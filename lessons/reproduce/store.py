@@ -12,7 +12,7 @@ from typing import Any
 from datasets.remote import cache_folder
 from engine import settings
 from engine.spec import SpecError
-from lessons.reproduce.experiment import FULL, Estimate, Experiment, Outcome, Part
+from lessons.reproduce.experiment import FULL, WORDS, Estimate, Experiment, Outcome, Part
 
 RESULTS = Path(__file__).with_name("results")
 
@@ -71,7 +71,7 @@ def keep(experiment: Experiment, form: str, outcome: Outcome, seconds: float, pa
         "id": experiment.id,
         "form": form,
         "parts": parts,
-        "seeds": "the numbers of the parts, from 0",
+        "seeds": WORDS.phrase("command.seeds"),
         "seconds": round(seconds, 1),
         "link": experiment.link,
         "versions": versions(),
