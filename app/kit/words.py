@@ -186,6 +186,17 @@ class Words:
         """Tables of other words by name, in the order of the file: what stands in each `[table.name]`."""
         return {name: self[f"{table}.{name}"] for name in self._all[table]}
 
+    def entry(self, table: str, id: str, /, **values: Any) -> dict[str, Any]:
+        """All that stands in `[table.id]`: texts, lists of them and tables of them, with these values."""
+        return {name: self._deep(text, values) for name, text in self._entry(table, id, set()).items()}
+
+    def _deep(self, found: Any, values: Mapping[str, Any]) -> Any:
+        if isinstance(found, dict):
+            return {name: self._deep(text, values) for name, text in found.items()}
+        if isinstance(found, list):
+            return tuple(self._deep(text, values) for text in found)
+        return self._filled(found, values)
+
     def named(self, table: str, name: str, /, **values: Any) -> str | None:
         """What something among the controls is called, as the lesson has it or as all have; None where none says."""
         for words in self._chain:

@@ -337,14 +337,16 @@ def _table(printed: dict[str, tuple[float, float]], nobody: bool = False, trees:
     cells = []
     for model, values in printed.items():
         for where, value in zip(("train", "test"), values, strict=True):
-            tried = []
-            if model != "linear":
-                tried += [(f"base rate, {where}", "every client told the rate of all")] * nobody
-                tried += [(f"{model}{SHORT}, {where}", "at most 5 doublings of NUTS")] * trees
-            tried += [(f"{model}, a tenth, {where}", "a tenth of the decay")] * (tenth and model == "decay")
+            tried: dict[str, str] = {}
+            if nobody and model != "linear":
+                tried[f"base rate, {where}"] = "every client told the rate of all"
+            if trees and model != "linear":
+                tried[f"{model}{SHORT}, {where}"] = "at most 5 doublings of NUTS"
+            if tenth and model == "decay":
+                tried[f"{model}, a tenth, {where}"] = "a tenth of the decay"
             exactly = "that of the posterior, by importance sampling" if nobody and model == "linear" else ""
             if nobody and model == "linear":
-                tried += [(f"{model}, {changed}, {where}", words) for changed, words in CHANGED.items()]
+                tried |= {f"{model}, {changed}, {where}": words for changed, words in CHANGED.items()}
             cells.append(
                 Cell(
                     key=f"{model}, {where}",
@@ -392,8 +394,7 @@ EXPERIMENTS = (
                 printed=6,
                 half=0.5,
                 like=A_PART,
-                instead="coded",
-                because="the prior of the printed code (hidden sd 8, a tanh at the output)",
+                tried={"coded": "the prior of the printed code (hidden sd 8, a tanh at the output)"},
             ),
         ),
         tolerance="one run of theirs, which scatters as one of ours does",

@@ -182,9 +182,7 @@ def _clouds(
                     printed=printed,
                     half=half,
                     like=ALL_PARTS,
-                    instead=f"{key}, {CODED}",
-                    because=MISSING,
-                    tried=((f"{key}, {SLOT}", ONLY_SLOT), (f"{key}, {SAVED}", STILL_XOR)),
+                    tried={f"{key}, {CODED}": MISSING, f"{key}, {SLOT}": ONLY_SLOT, f"{key}, {SAVED}": STILL_XOR},
                     no_reason=(f"{key}, {SAVED}",),
                 )
                 for key, label, printed, half in (("mode", "mode of k", mode, 0.5), ("mean", "mean of k (read off)", mean, 0.15))
@@ -279,7 +277,6 @@ OF_SPLIT = 0.020
 def _houses(run: str, printed: tuple[float, ...]) -> Experiment:
     across, within, rmse, best, mode, mean = printed
     units, most, variance = RUNS[run]
-    coded: dict[str, Any] = {"because": MISSING}
     return Experiment(
         id=f"berezowski-boston-{run.lower()}",
         covers=("table 6.1", "table 7.1", "table 7.3", "table 7.4"),
@@ -300,8 +297,7 @@ def _houses(run: str, printed: tuple[float, ...]) -> Experiment:
                 half=0.05,
                 unit=" %",
                 like=ALL_PARTS,
-                instead=f"across, {CODED}",
-                **coded,
+                tried={f"across, {CODED}": MISSING},
             ),
             Cell(
                 key="within",
@@ -310,9 +306,7 @@ def _houses(run: str, printed: tuple[float, ...]) -> Experiment:
                 half=0.05,
                 unit=" %",
                 like=ALL_PARTS,
-                instead=f"tuned, {CODED}",
-                because=TUNED,
-                tried=(("tuned", ONLY_TUNED), (f"within, {CODED}", MISSING)),
+                tried={f"tuned, {CODED}": TUNED, "tuned": ONLY_TUNED, f"within, {CODED}": MISSING},
             ),
             Cell(
                 key="rmse",
@@ -321,8 +315,7 @@ def _houses(run: str, printed: tuple[float, ...]) -> Experiment:
                 half=0.0005,
                 error=OF_SPLIT,
                 like=ALL_PARTS,
-                instead="root of the sum over n",
-                because="the root of the sum of squares divided by n in place of the root of the mean",
+                tried={"root of the sum over n": "the root of the sum of squares divided by n in place of the root of the mean"},
             ),
             Cell(
                 key="best chain",
@@ -331,8 +324,7 @@ def _houses(run: str, printed: tuple[float, ...]) -> Experiment:
                 half=0.0005,
                 error=OF_SPLIT,
                 like=ALL_PARTS,
-                instead=f"best chain, {CODED}",
-                **coded,
+                tried={f"best chain, {CODED}": MISSING},
             ),
             Cell(
                 key="best over all",
@@ -340,11 +332,10 @@ def _houses(run: str, printed: tuple[float, ...]) -> Experiment:
                 printed=round(best / rmse, 3),
                 half=round(0.0005 / best + 0.0005 / rmse, 4),
                 like=ALL_PARTS,
-                instead=f"best over all, {CODED}",
-                **coded,
+                tried={f"best over all, {CODED}": MISSING},
             ),
-            Cell(key="mode", label="mode of L", printed=mode, half=0.5, like=ALL_PARTS, instead=f"mode, {CODED}", **coded),
-            Cell(key="mean", label="mean of L", printed=mean, half=0.005, like=ALL_PARTS, instead=f"mean, {CODED}", **coded),
+            Cell(key="mode", label="mode of L", printed=mode, half=0.5, like=ALL_PARTS, tried={f"mode, {CODED}": MISSING}),
+            Cell(key="mean", label="mean of L", printed=mean, half=0.005, like=ALL_PARTS, tried={f"mean, {CODED}": MISSING}),
         ),
         tolerance="other rows move the error by 0.020, as they do by least squares; sixteen chains, of theirs and ours",
     )
@@ -447,9 +438,7 @@ def _images(run: str, printed: dict[str, float]) -> Experiment:
                 unit=unit,
                 error=error,
                 like=ALL_PARTS,
-                instead=f"{key}, {SAVED}",
-                because=STILL,
-                tried=((f"{key}, {FROZEN}", ONLY_STILL), (f"{key}, {SLOT}", ONLY_SLOT)),
+                tried={f"{key}, {SAVED}": STILL, f"{key}, {FROZEN}": ONLY_STILL, f"{key}, {SLOT}": ONLY_SLOT},
             )
         )
     for digit, share in enumerate(CONFUSED[run]):
@@ -461,8 +450,7 @@ def _images(run: str, printed: dict[str, float]) -> Experiment:
                 half=0.01,
                 error=math.sqrt(max(share * (1 - share), 1 / TESTED) / TESTED),
                 like=ALL_PARTS,
-                instead=f"digit {digit}, {SAVED}",
-                because=STILL,
+                tried={f"digit {digit}, {SAVED}": STILL},
             )
         )
     return Experiment(

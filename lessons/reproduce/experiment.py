@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -45,31 +46,24 @@ class Cell:
     error : standard error that its own test set or rows give it
     like : what made it, of ours: A_PART (one run of many that could have been) or ALL_PARTS (a run like ours): it then
         scatters as ours does
-    instead : key of the outcome under the changed setting that was tried; because : what was changed, a clause; without
-        `instead`, why the exact value is what it is
-    tried : further changed settings, each the key of its outcome and what was changed
+    because : why the exact value is what it is
+    tried : changed settings: the key of the outcome of each, and what was changed, a clause
     no_reason : keys of those whose agreement explains nothing: choices of ours where the print says nothing, and settings
         that the work's own files rule out
     parts : of how many parts it is at least, such as the largest of ten
     """
 
     key: str
-    label: str
+    label: str = ""
     printed: float
     half: float
     unit: str = ""
     error: float = 0.0
     like: str = ""
-    instead: str = ""
     because: str = ""
-    tried: Sequence[tuple[str, str]] = ()
+    tried: Mapping[str, str] = field(default_factory=dict)
     no_reason: Sequence[str] = ()
     parts: int = 1
-
-    @property
-    def changes(self) -> Sequence[tuple[str, str]]:
-        """All changed settings, each the key of its outcome and what was changed."""
-        return ((self.instead, self.because), *self.tried) if self.instead else self.tried
 
 
 class Beside(NamedTuple):
@@ -136,6 +130,32 @@ class Experiment:
         return self.parts[form == FULL]
 
 
+def worded(id: str, cells: Sequence[Cell], words: str = "", values: Mapping[str, Any] | None = None, **data: Any) -> Experiment:
+    """An experiment with what its entry in `words.toml` says of it, [experiments.id]: title, place, topic, settings, choices,
+    tolerance and what it covers; labels and reasons of cells by their keys, what was changed by the keys of `tried`.
+
+    words : the entry that it shares with others, in which `values` stand by name
+    """
+    said = WORDS.entry("experiments", words or id, **(values or {}))
+    work = WORDS.entry("works", said.get("work", id.partition("-")[0]))
+    labels, reasons, changes = (said.get(name, {}) for name in ("labels", "because", "changes"))
+    return Experiment(
+        id=id,
+        source=Source(author=work["author"], year=int(work["year"]), place=said["place"]),
+        topic=WORDS.phrase(f"topics.{said['topic']}"),
+        cells=tuple(
+            dataclasses.replace(
+                cell,
+                label=cell.label or labels[cell.key],
+                because=cell.because or reasons.get(cell.key, ""),
+                tried={key: change or changes[key] for key, change in cell.tried.items()},
+            )
+            for cell in cells
+        ),
+        **{name: said[name] for name in ("title", "settings", "chosen", "tolerance", "covers") if name in said} | data,
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class NotRun:
     """What stands in print and has no experiment. why : a clause"""
@@ -187,7 +207,7 @@ def judge(experiment: Experiment, cell: Cell, outcome: Outcome | None) -> Verdic
     scatter = _scatter(ours, cell)
     scale = math.hypot(scatter, cell.half / math.sqrt(3.0))
     z = (ours.value - cell.printed) / scale if scale > 0.0 else None
-    changes = [(key, change) for key, change in cell.changes if key in outcome.estimates]
+    changes = [(key, change) for key, change in cell.tried.items() if key in outcome.estimates]
     others = [(outcome.estimates[key], change) for key, change in changes]
     missed = exact is not None and not _fits(Estimate(exact), cell)
     if _fits(ours, cell) and not (missed and SURE * scatter > BLUNT * abs(cell.printed)):
@@ -209,7 +229,7 @@ def judge(experiment: Experiment, cell: Cell, outcome: Outcome | None) -> Verdic
     if any(agrees and key not in cell.no_reason for (key, _), agrees in zip(changes, agreeing, strict=True)):
         return Verdict(ours, exact, z, DIFFERS, tried)
     if exact is not None and missed:
-        proof = f": {cell.because}" if cell.because and not cell.instead else ""
+        proof = f": {cell.because}" if cell.because else ""
         why = WORDS.phrase("why.exact", value=shown(Estimate(exact), cell), proof=proof)
         return Verdict(ours, exact, z, DIFFERS, "; ".join(filter(None, (why, tried))))
     return Verdict(ours, exact, z, UNTOLD, WORDS.phrase("why.open", tried=tried or WORDS.phrase("why.untried")))

@@ -185,8 +185,7 @@ def _gaps(id: str, title: str, place: str, first: int, sd: float, ga: float, wro
                 half=0.001,
                 error=float(np.sqrt(0.09 / wrong)),
                 like=A_PART,
-                instead="sd of all",
-                because="the mean sd of all classes in place of that of the predicted one",
+                tried={"sd of all": "the mean sd of all classes in place of that of the predicted one"},
             ),
         ),
         tolerance=f"GA falls as agreement grows and ranks as inconsistency does: no gap at all; α is known to its {wrong} misread images",
@@ -433,8 +432,7 @@ EXPERIMENTS = (
                 unit=" %",
                 error=100.0 * float(np.sqrt(0.92 * 0.08 / 500)),
                 like=A_PART,
-                instead=f"{key}, noisier",
-                because=NOISIER,
+                tried={f"{key}, noisier": NOISIER},
             )
             for key, label in (("descent", "descent"), ("dropout", "dropout ('similar')"), ("variational", "variational"))
         ),
@@ -452,7 +450,7 @@ EXPERIMENTS = (
         run=_newton,
         cells=(
             *(
-                Cell(key=key, label=label, printed=value, half=half, unit=unit, like=A_PART, tried=((f"{key}, wide", "x ~ N(0, 4²)"),))
+                Cell(key=key, label=label, printed=value, half=half, unit=unit, like=A_PART, tried={f"{key}, wide": "x ~ N(0, 4²)"})
                 for key, label, value, half, unit in (
                     ("w0", "w0", 0.84, 0.005, ""),
                     ("w1", "w1", 2.47, 0.005, ""),
@@ -480,8 +478,7 @@ EXPERIMENTS = (
                 label="inputs of the dense layer behind the convolutions",
                 printed=288,
                 half=0.0,
-                instead="flat, pooled by 3",
-                because="pooling windows of 3 with stride 2",
+                tried={"flat, pooled by 3": "pooling windows of 3 with stride 2"},
             ),
         ),
         tolerance="none: a count",

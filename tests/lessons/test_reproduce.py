@@ -64,7 +64,7 @@ def test_a_sample_of_cells_is_what_was_kept(id: str):
 
 
 def test_verdicts_are_computed():
-    cell = Cell(key="ours", label="a number", printed=2.0, half=0.05, instead="other", because="something else")
+    cell = Cell(key="ours", label="a number", printed=2.0, half=0.05, tried={"other": "something else"})
     assert verdict(cell, ours=(2.04,)) == AGREES and verdict(cell, ours=(2.3, 0.1)) == AGREES
     assert verdict(cell, ours=(2.4, 0.1)) == UNTOLD, "what is not printed may be the reason"
     assert verdict(cell, ours=(2.4, 0.1), other=(2.01, 0.1)) == DIFFERS, "a changed setting brings agreement"
@@ -80,13 +80,13 @@ def test_verdicts_are_computed():
     assert judge(ANY, cell, None).why == "not run yet"
     assert judge(dataclasses.replace(ANY, needs=("boston",)), cell, None).why == "data: boston"
     assert verdict(cell, theirs=(2.0,)) == NOT_RUN, "a result of before the experiment was changed"
-    two = dataclasses.replace(cell, tried=(("third", "a third thing"),))
+    two = dataclasses.replace(cell, tried={**cell.tried, "third": "a third thing"})
     assert verdict(two, ours=(2.4, 0.1), other=(2.6, 0.1), third=(2.0, 0.1)) == DIFFERS, "any setting that was tried counts"
     free = dataclasses.replace(cell, no_reason=("other",))
     assert verdict(free, ours=(2.4, 0.1), other=(2.01, 0.1)) == UNTOLD, "a choice of ours that the print leaves open contradicts nothing"
     assert verdict(dataclasses.replace(two, no_reason=("other",)), ours=(2.4, 0.1), other=(2.0, 0.1), third=(2.0, 0.1)) == DIFFERS
     assert verdict(two, ours=(2.1, 0.1), other=(2.2, 0.1), third=(2.05, 0.1)) == UNTOLD
-    why = judge(ANY, dataclasses.replace(two, instead="", tried=()), Outcome({"ours": Estimate(2.4, 0.1)}, {})).why
+    why = judge(ANY, dataclasses.replace(two, tried={}), Outcome({"ours": Estimate(2.4, 0.1)}, {})).why
     assert "no reason was tested" in why
 
 
@@ -101,12 +101,12 @@ def test_every_experiment_says_what_it_needs_and_every_difference_why():
     assert len(BY_ID) == len(EXPERIMENTS)
     for experiment in EXPERIMENTS:
         assert experiment.cells and experiment.tolerance and experiment.source.place and min(experiment.parts) >= 1
-        assert all(cell.because for cell in experiment.cells if cell.instead)
+        assert all(cell.label and all(cell.tried.values()) for cell in experiment.cells)
     for experiment in EXPERIMENTS:
         kept = store.outcome(experiment.id)
         parts = (store.result(experiment.id) or {}).get("parts", 0)
         cells = [cell for cell in experiment.cells if cell.parts <= max(parts, 1)]
-        asked = {key for cell in cells for key in (cell.key, *(key for key, _ in cell.changes))}
+        asked = {key for cell in cells for key in (cell.key, *cell.tried)}
         asked |= {each.key for each in experiment.beside}
         assert kept is None or asked <= set(kept.estimates), f"{experiment.id}: run it again"
     for row in report.rows():
