@@ -198,4 +198,4 @@ CONCLUSIONS = (
 
 def rows() -> list[tuple[str, str, str, str]]:
     """Source, claim, mark and numbers of every conclusion."""
-    return [(WORDS.phrase(f"works.{each.source}"), each.claim, *told(each)) for each in CONCLUSIONS]
+    return [(WORDS.phrase("concluded.source", **WORDS.entry("works", each.source)), each.claim, *told(each)) for each in CONCLUSIONS]

@@ -132,17 +132,18 @@ class Experiment:
 
 def worded(id: str, cells: Sequence[Cell], words: str = "", values: Mapping[str, Any] | None = None, **data: Any) -> Experiment:
     """An experiment with what its entry in `words.toml` says of it, [experiments.id]: title, place, topic, settings, choices,
-    tolerance and what it covers; labels and reasons of cells by their keys, what was changed by the keys of `tried`.
+    tolerance and what it covers; labels and reasons of cells by their
+    keys, what was changed, where a cell leaves it empty, by the keys of `tried`.
 
     words : the entry that it shares with others, in which `values` stand by name
     """
     said = WORDS.entry("experiments", words or id, **(values or {}))
-    work = WORDS.entry("works", said.get("work", id.partition("-")[0]))
+    work = id.partition("-")[0]
     labels, reasons, changes = (said.get(name, {}) for name in ("labels", "because", "changes"))
     return Experiment(
         id=id,
-        source=Source(author=work["author"], year=int(work["year"]), place=said["place"]),
-        topic=WORDS.phrase(f"topics.{said['topic']}"),
+        source=_source(work, said["place"]),
+        topic=said["topic"],
         cells=tuple(
             dataclasses.replace(
                 cell,
@@ -162,6 +163,16 @@ class NotRun:
 
     source: Source
     why: str
+
+
+def not_run(work: str) -> tuple[NotRun, ...]:
+    """What stands in print of a work and has no experiment, as its words have it."""
+    return tuple(NotRun(source=_source(work, place), why=why) for place, why in WORDS.entry("works", work)["not_run"])
+
+
+def _source(work: str, place: str) -> Source:
+    said = WORDS.entry("works", work)
+    return Source(author=said["author"], year=int(said["year"]), place=place)
 
 
 @dataclass(frozen=True)
