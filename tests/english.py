@@ -3,8 +3,8 @@
     python -m tests.english [LESSON ...]     counts by lesson and file; of the lessons named, each text
 
 A text is a string of at least two words, or one that stands where a reader's words stand: the label of a mark, a title,
-a caption, an axis. What only developers read is none: docstrings, names in a dict, and what is raised. Declarations of a
-spec, which the API shows too, and the reasons of a refusal stay where their values are checked.
+a caption, an axis. What only developers read is none: docstrings, names in a dict and keys, and what is raised. Declarations
+of a spec, which the API shows too, and the reasons of a refusal stay where their values are checked.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ SHOWN = {"alt", "caption", "help", "label", "title", "unit", "x", "y"}  # keywor
 IN_FIGURES = {"add_hline", "add_scatter", "add_vline"}  # of Plotly: there a `name` is read, too
 TITLED = {"Axis", "Figure", "Table"}  # what is handed to them is read
 DECLARED = {"choice", "integer", "number", "points", "seed_field", "text"}  # of `engine.spec`
+KEYED = {"key", "no_reason"}  # keywords that hand on names: of widgets, and of the numbers of a result
 REFUSED = {"SpecError", "TargetError", "Refusal"}
 MATHS = re.compile(r"\b(?:log|exp|min|max|sin|cos|sd)\b")
 LAYOUT = re.compile(r"[\w-]+\*\d")
@@ -56,7 +57,7 @@ def _parts(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
     the names in a dict: those of a picture's lines are looked up, those of its table are the columns of files.
     """
     if isinstance(node, ast.keyword):
-        yield node.arg or "", node.value
+        yield from ((node.arg or "", node.value),) if node.arg not in KEYED else ()
     elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") in ("get", "index"):
         yield from (("", child) for child in node.args[1:])
     elif isinstance(node, ast.Call) and (_called(node) in TITLED or getattr(node.func, "attr", "") == "blank"):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cache, partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,16 +21,9 @@ from engine.networks.predictive import outputs
 from engine.networks.prior import Prior
 from engine.rejection import reject
 from engine.training.train import initial_parameters, train
-from lessons.reproduce.experiment import A_PART, FULL, Cell, Estimate, Experiment, Part, Source, averages
+from lessons.reproduce.experiment import A_PART, FULL, WORDS, Cell, Estimate, Part, averages, worded
 
 Array = NDArray[np.float64]
-
-AUTHOR = "Andersen, Roed-Sørensen"
-
-
-def _place(place: str, topic: str, link: str, **words: Any) -> dict[str, Any]:
-    return {"source": Source(author=AUTHOR, year=2021, place=place), "topic": topic, "link": link, **words}
-
 
 # Chapters 2 to 4 ------------------------------------------------------------------------------------------------------
 
@@ -211,15 +204,14 @@ def _constants(name: str) -> dict[str, float]:
     return {where: _error(name, np.full(len(y), rate), y) for where, y in (("train", known.y), ("test", known.y_test))}
 
 
-SHORT = ", short trees"
-# model, units, weights, doublings of NUTS at most
-SAMPLED = (
-    ("linear", 0, "fixed", 8),
-    ("units", UNITS, "fixed", 8),
-    ("own", UNITS, "own_mean", 8),
-    (f"units{SHORT}", UNITS, "fixed", 5),
-    (f"own{SHORT}", UNITS, "own_mean", 5),
-)
+# units, weights, doublings of NUTS at most
+SAMPLED = {
+    "linear": (0, "fixed", 8),
+    "units": (UNITS, "fixed", 8),
+    "own": (UNITS, "own_mean", 8),
+    "units, short trees": (UNITS, "fixed", 5),
+    "own, short trees": (UNITS, "own_mean", 5),
+}
 
 
 def _sampled(number: int, form: str, *, name: str) -> Part:
@@ -227,7 +219,7 @@ def _sampled(number: int, form: str, *, name: str) -> Part:
     known, found = rows(name), {}
     full = (1000, 3000) if name == "boston" else (1000, 1500)
     warmup, draws = full if form == FULL else (300, 200)
-    for model, units, weights, doublings in SAMPLED:
+    for model, (units, weights, doublings) in SAMPLED.items():
         net = _net(name, units, weights == "own_mean")
         chain = sample_network(
             net,
@@ -256,7 +248,7 @@ def _sampled_estimates(parts: Sequence[Part], *, name: str) -> dict[str, Estimat
         tables.append(
             {
                 f"{model}, {where}": _error(name, np.mean([chain[model][where] for chain in three], axis=0), y)
-                for model, *_ in SAMPLED
+                for model in SAMPLED
                 for where, y in (("train", known.y), ("test", known.y_test))
             }
         )
@@ -289,13 +281,6 @@ def _logistic_exactly() -> dict[str, float]:
     return {f"linear, {where}": value for where, value in _logistic().items()}
 
 
-# settings of the printed code that the text does not have, and our names for them
-CHANGED = {
-    "no bias": "no output bias, as in the printed code, exactly,",
-    "pairs": "all labels for every output, as in the printed code, exactly,",
-}
-
-
 @cache
 def _logistic_changed() -> dict[str, Estimate]:
     found = {"no bias": _logistic(bias=False), "pairs": _logistic(bias=False, pairs=True)}
@@ -314,17 +299,6 @@ def _linear_exactly() -> dict[str, float]:
     return {"linear, train": train, "linear, test": test}
 
 
-NAMES = {
-    "linear": "no hidden units",
-    "units": "10 units",
-    "decay": "10 units, weight decay",
-    "stopped": "10 units, stopped early",
-    "own": "10 units, hierarchical",
-}
-RAW = ("raw columns", "the rows of seed 3030")
-OPTIMISER = ("start, as Keras draws it; shuffling and the rows held out", "the numbers of one run on raw columns hang on its start")
-
-
 def _clients(number: int, form: str) -> Part:
     rate = 100.0 * float(local.table("credit").y.mean())
     return {"defaults": rate, "majority": 100.0 - rate}
@@ -339,119 +313,75 @@ def _table(printed: dict[str, tuple[float, float]], nobody: bool = False, trees:
         for where, value in zip(("train", "test"), values, strict=True):
             tried: dict[str, str] = {}
             if nobody and model != "linear":
-                tried[f"base rate, {where}"] = "every client told the rate of all"
+                tried[f"base rate, {where}"] = WORDS.phrase("andersen.nobody")
             if trees and model != "linear":
-                tried[f"{model}{SHORT}, {where}"] = "at most 5 doublings of NUTS"
+                tried[f"{model}, short trees, {where}"] = WORDS.phrase("andersen.short")
             if tenth and model == "decay":
-                tried[f"{model}, a tenth, {where}"] = "a tenth of the decay"
-            exactly = "that of the posterior, by importance sampling" if nobody and model == "linear" else ""
+                tried[f"{model}, a tenth, {where}"] = WORDS.phrase("andersen.tenth")
+            exactly = WORDS.phrase("andersen.exactly") if nobody and model == "linear" else ""
             if nobody and model == "linear":
-                tried |= {f"{model}, {changed}, {where}": words for changed, words in CHANGED.items()}
+                tried |= {f"{model}, {changed}, {where}": words for changed, words in WORDS["andersen.changed"].items()}
             cells.append(
                 Cell(
                     key=f"{model}, {where}",
-                    label=f"{NAMES[model]}, {where}",
+                    label=WORDS.phrase("andersen.label", model=WORDS["andersen.models"][model], where=where),
                     printed=value,
                     half=0.0005,
                     like=A_PART,
                     because=exactly,
                     tried=tried,
-                    no_reason=(f"{model}{SHORT}, {where}",),
+                    no_reason=(f"{model}, short trees, {where}",),
                 )
             )
     return tuple(cells)
 
 
 EXPERIMENTS = (
-    Experiment(
+    worded(
         id="andersen-2.1",
-        covers=("figure 2.1",),
-        title="Ten-fold cross-validation of polynomials",
-        **_place("figure 2.1", "model selection", "/model-selection?scenario=evidence"),
-        settings=("30 points, seed 0", "noise sd 0.1", "10 folds of neighbours"),
+        link="/model-selection?scenario=evidence",
         run=_cross_validation,
         exact=lambda: _cross_validation(0, FULL),
-        cells=(
-            Cell(key="degree 1", label="degree 1, mean squared error", printed=0.408, half=0.0005),
-            Cell(key="degree 4", label="degree 4, mean squared error", printed=0.0432, half=0.00005),
-        ),
-        tolerance="none but the rounding: same points, same folds, least squares",
+        cells=(Cell(key="degree 1", printed=0.408, half=0.0005), Cell(key="degree 4", printed=0.0432, half=0.00005)),
     ),
-    Experiment(
+    worded(
         id="andersen-4.1",
-        covers=("figure 4.1",),
-        title="Networks that rejection accepts of 100,000",
-        **_place("figure 4.1", "rejection", "/prior-predictive?scenario=six-points&weight_sd=1&bias_sd=1&squash=none"),
-        settings=("1-16-1", "six points on sin 3x", "noise sd 0.1", "weights N(0, 1), output weights over √16"),
-        chosen=("sd of the output bias 1/4",),
+        link="/prior-predictive?scenario=six-points&weight_sd=1&bias_sd=1&squash=none",
         parts=(5, 40),
         seconds=(5, 40),
         run=_rejection,
-        cells=(
-            Cell(
-                key="told",
-                label="accepted",
-                printed=6,
-                half=0.5,
-                like=A_PART,
-                tried={"coded": "the prior of the printed code (hidden sd 8, a tanh at the output)"},
-            ),
-        ),
-        tolerance="one run of theirs, which scatters as one of ours does",
+        cells=(Cell(key="told", printed=6, half=0.5, like=A_PART, tried={"coded": ""}),),
     ),
-    Experiment(
+    worded(
         id="andersen-4.2",
-        covers=("figure 4.2",),
-        title="Metropolis from (7, 0)",
-        **_place("figure 4.2", "Metropolis", "/metropolis?scenario=far&correlation=0.6&scale=1&chains=1&start_x=7&start_y=0&burn=0"),
-        settings=("N(0, [1 .6; .6 1])", "proposal N(x, I)", "1,000 states", "seed 42 of another generator"),
+        link="/metropolis?scenario=far&correlation=0.6&scale=1&chains=1&start_x=7&start_y=0&burn=0",
         parts=(40, 200),
         run=_metropolis,
-        cells=(
-            Cell(key="accepted", label="accepted (by the printed code)", printed=0.516, half=0.0005, like=A_PART),
-            Cell(key="first inside", label="first state inside the 95 % ellipse (by the printed code)", printed=11, half=0.5, like=A_PART),
-        ),
-        tolerance="one run of 1,000 states, which scatters as one of ours does",
+        cells=(Cell(key="accepted", printed=0.516, half=0.0005, like=A_PART), Cell(key="first inside", printed=11, half=0.5, like=A_PART)),
     ),
-    Experiment(
+    worded(
         id="andersen-5.2",
-        title="House prices, trained networks",
-        **_place("table 5.2", "house prices", "/real-data?scenario=boston-table"),
-        settings=(*RAW, "10 ReLU units", "Adam", "300 epochs"),
-        chosen=("step size 0.001 and batches of 32: Keras' defaults", *OPTIMISER),
+        link="/real-data?scenario=boston-table",
         needs=("boston",),
         parts=(SEEDS, 20),
         seconds=(5, 20),
         run=partial(_trained, name="boston"),
         cells=(
             *_table({"linear": (81.798, 60.074), "units": (36.539, 25.650), "decay": (37.103, 25.542), "stopped": (37.512, 25.223)}),
-            Cell(key="epochs", label="epochs when stopped early", printed=255, half=0.5, like=A_PART),
+            Cell(key="epochs", printed=255, half=0.5, like=A_PART),
         ),
-        tolerance="one run of theirs, which scatters as one of ours does",
-        covers=("table 5.2", "figure 5.3"),
     ),
-    Experiment(
+    worded(
         id="andersen-prose",
-        title="Clients who do not pay",
-        **_place("section 5.2", "credit", "/real-data?scenario=credit-table"),
-        covers=("section 5.2",),
-        settings=("30,000 clients",),
+        link="/real-data?scenario=credit-table",
         needs=("credit",),
         run=_clients,
         exact=lambda: _clients(0, FULL),
-        cells=(
-            Cell(key="defaults", label="defaults", printed=22.12, half=0.005, unit=" %"),
-            Cell(key="majority", label="right by saying that all pay", printed=80.0, half=5.0, unit=" %"),
-        ),
-        tolerance="none but the rounding; 'about 80 %' by 5",
+        cells=(Cell(key="defaults", printed=22.12, half=0.005, unit=" %"), Cell(key="majority", printed=80.0, half=5.0, unit=" %")),
     ),
-    Experiment(
+    worded(
         id="andersen-5.3",
-        covers=("table 5.3",),
-        title="House prices, Bayesian networks",
-        **_place("table 5.3", "house prices", "/real-data?scenario=boston-table&warmup=1000&draws=3000"),
-        settings=(*RAW, "10 ReLU units", "prior sd 0.1, or a mean and sd for each weight", "noise sd 1", "3 chains of NUTS, δ 0.9"),
-        chosen=("doublings of NUTS: at most 8", "R-hat is not printed: chains sit in modes of their own"),
+        link="/real-data?scenario=boston-table&warmup=1000&draws=3000",
         needs=("boston",),
         parts=(2 * CHAINS, 4 * CHAINS),
         seconds=(20, 300),
@@ -459,35 +389,22 @@ EXPERIMENTS = (
         combine=partial(_sampled_estimates, name="boston"),
         exact=_linear_exactly,
         cells=_table({"linear": (28.480, 17.760), "units": (11.391, 9.340), "own": (14.135, 10.869)}, trees=True),
-        tolerance="one table of three chains, each in a mode of its own, which scatters as ours of three chains do",
     ),
-    Experiment(
+    worded(
         id="andersen-5.5",
-        title="Credit, trained networks",
-        **_place("table 5.5", "credit", "/real-data?scenario=credit-table"),
-        settings=(*RAW, "10 tanh units", "Adam", "1,000 epochs"),
-        chosen=("step size 0.001 and batches of 32: Keras' defaults", *OPTIMISER),
+        link="/real-data?scenario=credit-table",
         needs=("credit",),
         parts=(SEEDS, 20),
         seconds=(10, 40),
         run=partial(_trained, name="credit"),
         cells=(
             *_table({"linear": (47.841, 67.646), "units": (0.498, 0.565), "decay": (0.513, 0.558), "stopped": (0.503, 0.564)}, tenth=True),
-            Cell(key="epochs", label="epochs when stopped early", printed=194, half=0.5, like=A_PART),
+            Cell(key="epochs", printed=194, half=0.5, like=A_PART),
         ),
-        covers=("table 5.5", "figure 5.7"),
-        tolerance="one run of theirs, which scatters as one of ours does",
     ),
-    Experiment(
+    worded(
         id="andersen-5.6",
-        covers=("table 5.6",),
-        title="Credit, Bayesian networks",
-        **_place("table 5.6", "credit", "/real-data?scenario=credit-table&warmup=1000&draws=1500"),
-        settings=(*RAW, "10 tanh units", "N(0, 1), or a mean and sd for each weight", "3 chains of NUTS, δ 0.9"),
-        chosen=(
-            "doublings of NUTS: at most 8",
-            "R-hat is not printed; without hidden units our own chains have not arrived on raw columns, so the exact values count",
-        ),
+        link="/real-data?scenario=credit-table&warmup=1000&draws=1500",
         needs=("credit",),
         parts=(2 * CHAINS, 4 * CHAINS),
         seconds=(20, 300),
@@ -495,6 +412,5 @@ EXPERIMENTS = (
         combine=partial(_sampled_estimates, name="credit"),
         cells=_table({"linear": (0.774, 0.685), "units": (0.523, 0.539), "own": (0.523, 0.539)}, nobody=True, trees=True),
         exact=_logistic_exactly,
-        tolerance="one table of three chains, which scatters as ours of three chains do",
     ),
 )
