@@ -130,26 +130,29 @@ class Experiment:
         return self.parts[form == FULL]
 
 
-def worded(id: str, cells: Sequence[Cell], words: str = "", values: Mapping[str, Any] | None = None, **data: Any) -> Experiment:
+def worded(id: str, cells: Sequence[Cell], values: Mapping[str, Any] | None = None, **data: Any) -> Experiment:
     """An experiment with what its entry in `words.toml` says of it, [experiments.id]: title, place, topic, settings, choices,
-    tolerance and what it covers; labels and reasons of cells by their
-    keys, what was changed, where a cell leaves it empty, by the keys of `tried`.
+    tolerance and what it covers; labels and reasons of cells by their keys. What was changed, where a cell leaves it empty,
+    stands by the key of `tried`, or by the last part of that.
 
-    words : the entry that it shares with others, in which `values` stand by name
+    values : numbers that stand in its words by name
+
+    An entry may be like another: it then has what it does not say itself from there.
     """
-    said = WORDS.entry("experiments", words or id, **(values or {}))
-    work = id.partition("-")[0]
+    said = WORDS.entry("experiments", id, **(values or {}))
+    if "like" in said:
+        said = WORDS.entry("experiments", said["like"], **(values or {})) | said
     labels, reasons, changes = (said.get(name, {}) for name in ("labels", "because", "changes"))
     return Experiment(
         id=id,
-        source=_source(work, said["place"]),
+        source=_source(id.partition("-")[0], said["place"]),
         topic=said["topic"],
         cells=tuple(
             dataclasses.replace(
                 cell,
                 label=cell.label or labels[cell.key],
                 because=cell.because or reasons.get(cell.key, ""),
-                tried={key: change or changes[key] for key, change in cell.tried.items()},
+                tried={key: change or changes.get(key) or changes[key.rpartition(", ")[2]] for key, change in cell.tried.items()},
             )
             for cell in cells
         ),

@@ -22,15 +22,8 @@ from engine.spec import SpecError
 from engine.training import train
 from engine.variational import STEYN, NetworkFit, advi, fit_network, start_convolution, start_network
 from engine.variational.optimisers import Decaying
-from lessons.reproduce.experiment import A_PART, FULL, Beside, Cell, Experiment, Part, Source
+from lessons.reproduce.experiment import A_PART, FULL, WORDS, Beside, Cell, Experiment, Part, worded
 from lessons.reproduce.trained import state_path, trained
-
-AUTHOR = "Steyn"
-
-
-def _place(place: str, topic: str, link: str, **words: Any) -> dict[str, Any]:
-    return {"source": Source(author=AUTHOR, year=2018, place=place), "topic": topic, "link": link, **words}
-
 
 # Newton ---------------------------------------------------------------------------------------------------------------
 
@@ -152,43 +145,20 @@ def _scores(number: int, form: str) -> Part:
     }
 
 
-GAMMA_SETTINGS = ("mean-field posterior", "γ at α = 0.1", "cut-off of the Gaussian approximation from 90 % of the misread test images")
-GAMMA_CHOSEN = ("8 × 8 digits and one layer of 30 units in place of MNIST", f"{NETWORKS} networks")
-
-
-def _gaps(id: str, title: str, place: str, first: int, sd: float, ga: float, wrong: int) -> Experiment:
-    """first, to first + 5 or 6 : the figures"""
+def _gaps(id: str, sd: float, ga: float, wrong: int) -> Experiment:
     # α is known to sqrt(0.1 * 0.9 / wrong); both scores are of the same images, so most of it is common to both
-    return Experiment(
+    return worded(
         id=id,
-        title=title,
-        **_place(place, "scores of uncertainty", "/scores?scenario=ga&learnt=500"),
-        covers=[f"figure 7.{first + i}" for i in range(7 if first == 3 else 6)],
-        settings=GAMMA_SETTINGS,
-        chosen=GAMMA_CHOSEN,
+        values={"networks": NETWORKS, "wrong": wrong},
+        link="/scores?scenario=ga&learnt=500",
         parts=(6, 20),
         seconds=(15, 60),
         run=_scores,
         exact=lambda: {"ga": 0.0},
         cells=(
-            Cell(
-                key="ga",
-                label="γ of GA − γ of inconsistency",
-                printed=ga,
-                half=0.001,
-                because="GA falls strictly as agreement grows, so both rank alike",
-            ),
-            Cell(
-                key="sd",
-                label="γ of sd − γ of inconsistency",
-                printed=sd,
-                half=0.001,
-                error=float(np.sqrt(0.09 / wrong)),
-                like=A_PART,
-                tried={"sd of all": "the mean sd of all classes in place of that of the predicted one"},
-            ),
+            Cell(key="ga", printed=ga, half=0.001),
+            Cell(key="sd", printed=sd, half=0.001, error=float(np.sqrt(0.09 / wrong)), like=A_PART, tried={"sd of all": ""}),
         ),
-        tolerance=f"GA falls as agreement grows and ranks as inconsistency does: no gap at all; α is known to its {wrong} misread images",
     )
 
 
@@ -319,69 +289,57 @@ def _along(read: Read) -> Part:
 
 
 BESIDE = (
-    Beside("sure", f"misread although {SURE:.0%} of the networks agree, of 10,000", 0),
-    *(Beside(f"{name} AUROC", f"AUROC of {name}, misread against right", 4) for name in (*SCORES, "GA")),
-    *(Beside(f"{name} at {alpha:g}", f"γ({alpha:g}) of {name}", 4) for name in (*SCORES, "GA") for alpha in ALPHAS if alpha != 0.1),
-    Beside("kept", "images whose sd is below that of all but a tenth of the misread ones", 1, " %"),
-    Beside("right of kept", "of these, read right", 2, " %"),
-    *(Beside(f"right at {degrees}", f"read right when turned by {degrees}°", 1, " %") for degrees in TURNS),
-    *(Beside(f"mean sd at {degrees}", f"mean sd when turned by {degrees}°", 4) for degrees in (0, *TURNS)),
-    Beside("letters sure", f"letters on which {SURE:.0%} of the networks agree", 1, " %"),
-    Beside("letters AUROC", "AUROC of the sd, letters against digits", 4),
+    Beside(key="sure", label=WORDS.phrase("steyn.sure", share=SURE), digits=0),
+    *(Beside(key=f"{score} AUROC", label=WORDS.phrase("steyn.auroc", score=score), digits=4) for score in (*SCORES, "GA")),
+    *(
+        Beside(key=f"{score} at {alpha:g}", label=WORDS.phrase("steyn.gamma", alpha=alpha, score=score), digits=4)
+        for score in (*SCORES, "GA")
+        for alpha in ALPHAS
+        if alpha != 0.1
+    ),
+    Beside(key="kept", label=WORDS.phrase("steyn.kept"), digits=1, unit=" %"),
+    Beside(key="right of kept", label=WORDS.phrase("steyn.right_of_kept"), digits=2, unit=" %"),
+    *(Beside(key=f"right at {degrees}", label=WORDS.phrase("steyn.turned", degrees=degrees), digits=1, unit=" %") for degrees in TURNS),
+    *(Beside(key=f"mean sd at {degrees}", label=WORDS.phrase("steyn.turned_sd", degrees=degrees), digits=4) for degrees in (0, *TURNS)),
+    Beside(key="letters sure", label=WORDS.phrase("steyn.letters_sure", share=SURE), digits=1, unit=" %"),
+    Beside(key="letters AUROC", label=WORDS.phrase("steyn.letters_auroc"), digits=4),
 )
 
 
-def _trained(id: str, network: str, right: float, sd: float, inconsistency: float, **words: Any) -> Experiment:
+def _trained(id: str, network: str, right: float, sd: float, inconsistency: float, **data: Any) -> Experiment:
     wrong = round(100 * (100.0 - right))  # of the 10,000 test images
-    return Experiment(
+    error = float(np.sqrt(0.09 / wrong))
+    quick, full = EPOCHS[id]
+    return worded(
         id=id,
-        **words,
-        settings=(network, "50,000 images to learn from, 10,000 to test on", "batches of 1,000", "mean field, N(0, 1)", "1,000 networks"),
-        chosen=(
-            "the first 50,000 images, ink from 0 to 1",
-            "Adam, 0.001; local reparameterisation",
-            f"full length: {EPOCHS[id][1]:,} epochs; the quick form has {EPOCHS[id][0]}, and {DRAWS} networks: not run at full length",
-        ),
+        values={"network": WORDS.phrase(f"steyn.{network}"), "full": full, "quick": quick, "draws": DRAWS},
         needs=("mnist",),
         parts=(1, 5),
         run=_mnist(id),
         cells=(
-            Cell(key="right", label="test accuracy", printed=right, half=0.005, unit=" %", error=_share(right), like=A_PART),
-            Cell(key="sd", label="γ(0.1) of the sd", printed=sd, half=0.0005, error=float(np.sqrt(0.09 / wrong)), like=A_PART),
-            Cell(
-                key="inconsistency",
-                label="γ(0.1) of inconsistency",
-                printed=inconsistency,
-                half=0.0005,
-                error=float(np.sqrt(0.09 / wrong)),
-                like=A_PART,
-            ),
+            Cell(key="right", printed=right, half=0.005, unit=" %", error=_share(right), like=A_PART),
+            Cell(key="sd", printed=sd, half=0.0005, error=error, like=A_PART),
+            Cell(key="inconsistency", printed=inconsistency, half=0.0005, error=error, like=A_PART),
         ),
-        tolerance="10,000 test images, of which the misread ones tell where α is 0.1",
+        **data,
     )
 
 
-def _scored(of: str, network: str, ga: float, wrong: int, **words: Any) -> Experiment:
+def _scored(of: str, network: str, ga: float, wrong: int, **data: Any) -> Experiment:
     """What else the network of the experiment `of` tells."""
-    return Experiment(
+    return worded(
         id=f"{of}-scores",
-        **words,
-        settings=(network, "1,000 networks", "cut-off of the Gaussian approximation from 90 % of the misread test images"),
-        chosen=(
-            f"the network of {of}, and its forms; {DRAWS} networks in the quick form",
-            f"{TURNED:,} test images are turned, and as many letters set in type",
-            "“linearly” is read as a correlation within 0.1 of −1",
-        ),
+        values={"network": WORDS.phrase(f"steyn.{network}"), "of": of, "draws": DRAWS, "turned": TURNED},
         needs=("mnist",),
         parts=(1, 5),
         run=_more_of(of),
         cells=(
-            Cell(key="GA", label="γ(0.1) of GA", printed=ga, half=0.0005, error=float(np.sqrt(0.09 / wrong)), like=A_PART),
-            Cell(key="highest", label="probability where the sd is highest (0.4 to 0.6)", printed=0.5, half=0.1),
-            Cell(key="straight", label="inconsistency against probability, correlation (falls linearly)", printed=-1.0, half=0.1),
+            Cell(key="GA", printed=ga, half=0.0005, error=float(np.sqrt(0.09 / wrong)), like=A_PART),
+            Cell(key="highest", printed=0.5, half=0.1),
+            Cell(key="straight", printed=-1.0, half=0.1),
         ),
         beside=BESIDE,
-        tolerance="the misread test images, which tell where α is 0.1; the words, as we read them",
+        **data,
     )
 
 
@@ -390,137 +348,67 @@ def _share(right: float) -> float:
     return float(np.sqrt(right * (100.0 - right) / 10_000))
 
 
-NOISIER = "two moons of noise 0.3 in place of 0.2"
-
 EXPERIMENTS = (
-    Experiment(
+    worded(
         id="steyn-2.1",
-        title="XOR, learned",
-        **_place("table 2.1", "XOR", "/perceptron?scenario=xor"),
-        covers=("table 2.1",),
-        settings=("four rows",),
-        chosen=("the best of ten networks 2-5-5-1, tanh",),
+        link="/perceptron?scenario=xor",
         run=_truth_table,
         exact=lambda: {f"{int(a)}{int(b)}": float(value) for (a, b), value in zip(TABLE, XOR, strict=True)},
-        cells=tuple(
-            Cell(key=f"{int(a)}{int(b)}", label=f"{int(a)} and {int(b)}", printed=float(value), half=0.0)
-            for (a, b), value in zip(TABLE, XOR, strict=True)
-        ),
-        tolerance="none: a bit",
+        cells=tuple(Cell(key=f"{int(a)}{int(b)}", printed=float(value), half=0.0) for (a, b), value in zip(TABLE, XOR, strict=True)),
     ),
-    Experiment(
+    worded(
         id="steyn-6.7",
-        title="2-5-5-1 on points that no line separates",
-        **_place("figures 6.7, 6.8 and 6.16", "networks of the plane", "/perceptron?scenario=three-ways&units=5&depth=2&activation=relu"),
+        link="/perceptron?scenario=three-ways&units=5&depth=2&activation=relu",
         also=("/weights?scenario=xor",),
-        covers=("figure 6.7", "figure 6.8", "figure 6.16"),
-        settings=("2-5-5-1, ReLU", "descent, dropout, and mean-field ADVI with N(0, 1)"),
-        chosen=(
-            "two moons of noise 0.2, 500 points to learn from and 500 to test on",
-            "steps of 0.1, batches of 32, 300 epochs",
-            "keep 0.8",
-        ),
         parts=(6, 24),
         seconds=(20, 80),
         run=_moons,
         cells=tuple(
             Cell(
                 key=key,
-                label=label,
                 printed=92.0,
                 half=0.5,
                 unit=" %",
                 error=100.0 * float(np.sqrt(0.92 * 0.08 / 500)),
                 like=A_PART,
-                tried={f"{key}, noisier": NOISIER},
+                tried={f"{key}, noisier": ""},
             )
-            for key, label in (("descent", "descent"), ("dropout", "dropout ('similar')"), ("variational", "variational"))
+            for key in ("descent", "dropout", "variational")
         ),
-        tolerance="other points, other starts, and 500 test points",
     ),
-    Experiment(
+    worded(
         id="steyn-4.1",
-        title="Logistic regression by Newton's method",
-        **_place("figures 4.1 to 4.3", "logistic regression", "/logistic?scenario=exact"),
-        covers=("figure 4.1", "figure 4.2", "figure 4.3"),
-        settings=("200 pairs, 150 to learn from", "w = (1, 2)", "criterion 5e−4", "start at 0"),
-        chosen=("law of x: N(0, 1.5²)", "seed"),
+        link="/logistic?scenario=exact",
         parts=(MOST_SETS // 4, MOST_SETS),
         seconds=(2, 5),
         run=_newton,
         cells=(
             *(
-                Cell(key=key, label=label, printed=value, half=half, unit=unit, like=A_PART, tried={f"{key}, wide": "x ~ N(0, 4²)"})
-                for key, label, value, half, unit in (
-                    ("w0", "w0", 0.84, 0.005, ""),
-                    ("w1", "w1", 2.47, 0.005, ""),
-                    ("right", "test accuracy", 94.0, 0.5, " %"),
-                    ("steps", "iterations", 500, 0.5, ""),
+                Cell(key=key, printed=value, half=half, unit=unit, like=A_PART, tried={f"{key}, wide": ""})
+                for key, value, half, unit in (
+                    ("w0", 0.84, 0.005, ""),
+                    ("w1", 2.47, 0.005, ""),
+                    ("right", 94.0, 0.5, " %"),
+                    ("steps", 500, 0.5, ""),
                 )
             ),
         ),
-        tolerance="one data set of theirs, which scatters as one of ours does",
     ),
-    Experiment(
+    worded(
         id="steyn-sizes",
-        title="Sizes of its networks",
-        **_place("figure 6.12 and chapter 7", "sizes", "/convolution"),
-        covers=("figure 6.12",),
-        settings=("2-5-5-1", "784-600-600-10", "two convolutions 5 × 5 of 32 filters, each with pooling 2 and stride 2"),
-        chosen=("no padding",),
+        link="/convolution",
         run=_sizes,
         exact=lambda: {key: float(value) for key, value in _sizes(0, FULL).items()},
         cells=(
-            Cell(key="small", label="weights of 2-5-5-1", printed=40, half=0.0),
-            Cell(key="dense", label="weights of 784-600-600-10", printed=836_400, half=0.0),
-            Cell(
-                key="flat",
-                label="inputs of the dense layer behind the convolutions",
-                printed=288,
-                half=0.0,
-                tried={"flat, pooled by 3": "pooling windows of 3 with stride 2"},
-            ),
+            Cell(key="small", printed=40, half=0.0),
+            Cell(key="dense", printed=836_400, half=0.0),
+            Cell(key="flat", printed=288, half=0.0, tried={"flat, pooled by 3": ""}),
         ),
-        tolerance="none: a count",
     ),
-    _gaps("steyn-7.1", "γ(0.1) of scores that rank alike, dense network", "figures 7.3 to 7.9", 3, 0.001, 0.113, 486),
-    _gaps("steyn-7.2", "γ(0.1) of scores that rank alike, convolutions", "figures 7.12 to 7.17", 12, 0.003, 0.059, 182),
-    _trained(
-        "steyn-7.3",
-        "784-600-600-10",
-        95.14,
-        0.866,
-        0.865,
-        title="MNIST by a dense network",
-        seconds=(300, 9_000),
-        **_place("figures 7.1 to 7.6", "MNIST", "/digits?data=mnist"),
-    ),
-    _trained(
-        "steyn-7.4",
-        "28 × 28, two convolutions 5 × 5 of 32 filters with pooling 2, 512-256-10",
-        98.18,
-        0.934,
-        0.931,
-        title="MNIST by convolutions",
-        seconds=(500, 250_000),
-        **_place("figures 7.11 to 7.15", "MNIST", "/convolution?part=training&size=large"),
-    ),
-    _scored(
-        "steyn-7.3",
-        "784-600-600-10",
-        0.978,
-        486,
-        title="MNIST by a dense network: scores, turned digits, letters",
-        seconds=(300, 9_000),
-        **_place("figures 7.3 to 7.9", "MNIST", "/scores?scenario=ga"),
-    ),
-    _scored(
-        "steyn-7.4",
-        "28 × 28, two convolutions 5 × 5 of 32 filters with pooling 2, 512-256-10",
-        0.99,
-        182,
-        title="MNIST by convolutions: scores, turned digits, letters",
-        seconds=(500, 250_000),
-        **_place("figures 7.12 to 7.17", "MNIST", "/scores?scenario=ga"),
-    ),
+    _gaps("steyn-7.1", 0.001, 0.113, 486),
+    _gaps("steyn-7.2", 0.003, 0.059, 182),
+    _trained("steyn-7.3", "dense", 95.14, 0.866, 0.865, seconds=(300, 9_000), link="/digits?data=mnist"),
+    _trained("steyn-7.4", "convolutions", 98.18, 0.934, 0.931, seconds=(500, 250_000), link="/convolution?part=training&size=large"),
+    _scored("steyn-7.3", "dense", 0.978, 486, seconds=(300, 9_000), link="/scores?scenario=ga"),
+    _scored("steyn-7.4", "convolutions", 0.99, 182, seconds=(500, 250_000), link="/scores?scenario=ga"),
 )
