@@ -23,24 +23,12 @@ from engine.jumps import predict as marginal
 from engine.jumps.settings import JumpSettings
 from engine.networks import Network, network
 from engine.scores import precision_recall, top_accuracy
-from lessons.reproduce.experiment import A_PART, ALL_PARTS, FULL, Cell, Estimate, Experiment, Part, Source, together
+from lessons.reproduce.experiment import A_PART, ALL_PARTS, FULL, WORDS, Cell, Estimate, Experiment, Part, together, worded
 
 Array = NDArray[np.float64]
 
-AUTHOR = "Berezowski"
+
 CHAINS = 16
-CODED, SLOT, SAVED, FROZEN = "as coded", "slot factor", "frozen and slot factor", "frozen"
-MISSING = "its public code, three factors missing"
-TUNED = "its public code, and the mean acceptance along the path in place of the share of moves that change the state,"
-ONLY_TUNED = "the mean acceptance along the path, by exact moves,"
-ONLY_SLOT = "the slot factor in births alone"
-STILL = "weights that never move and the slot factor in births, as in its saved runs,"
-STILL_XOR = "weights that never move, which its saved runs rule out here, and the slot factor in births"
-ONLY_STILL = "weights that never move and no slot factor"
-
-
-def _place(place: str, topic: str, **words: Any) -> dict[str, Any]:
-    return {"source": Source(author=AUTHOR, year=2021, place=place), "topic": topic, **words}
 
 
 class Scheme(NamedTuple):
@@ -52,11 +40,12 @@ class Scheme(NamedTuple):
 
 SCHEMES = {
     "exact": Scheme({"jump": "plain", "target_accept": 0.65, "max_depth": 6}, 50),
-    CODED: Scheme({"jump": "as_coded"}, 0),
-    SLOT: Scheme({"jump": "plain", "variant": "slot_once", "target_accept": 0.65, "max_depth": 6}, 50),
-    SAVED: Scheme({"jump": "plain", "variant": "slot_once", "within": "none"}, 0),
-    FROZEN: Scheme({"jump": "plain", "within": "none"}, 0),
+    "as coded": Scheme({"jump": "as_coded"}, 0),
+    "slot factor": Scheme({"jump": "plain", "variant": "slot_once", "target_accept": 0.65, "max_depth": 6}, 50),
+    "frozen and slot factor": Scheme({"jump": "plain", "variant": "slot_once", "within": "none"}, 0),
+    "frozen": Scheme({"jump": "plain", "within": "none"}, 0),
 }
+_, CODED, SLOT, SAVED, FROZEN = SCHEMES
 
 
 def chain(net: Network, x: Array, y: NDArray[Any], scheme: str, number: int, draws: int, **more: Any) -> ArchitectureRecording:
@@ -147,28 +136,20 @@ def bayes_accuracy(variance: float) -> float:
     return 100.0 * (right**2 + (1.0 - right) ** 2)
 
 
-XOR_CHOSEN = ("corners, variance and tanh as in the public code", "seed 1", "first fifth left out of predictions")
-XOR_SETTINGS = ("2-k-2, softmax, temper 0.5", "N(0, 1) on weights", "k uniform on 1 to 16", "16 chains from k = 1 to 16", "δ 0.65")
-
-
 ALL_SWEEPS = "sweeps=1000&burn=0"  # of a link: as many as printed, the first ones too
 
 
 def _clouds(
-    id: str, place: str, title: str, scenarios: tuple[str, str], mode: int, mean: float, accuracy: float, half: float, error: float
+    id: str, noisy: bool, scenarios: tuple[str, str], mode: int, mean: float, accuracy: float, half: float, error: float
 ) -> Experiment:
     """scenarios : of the lessons on the published scheme and on the right one"""
-    noisy = "noisy" in title
     variance, of_test = (NOISY_VARIANCE, NOISE_OF_TEST) if noisy else (VARIANCE, VARIANCE)
     coded, right = (f"/{slug}?scenario={each}&{ALL_SWEEPS}" for slug, each in zip(("missing-factor", "neurons"), scenarios, strict=True))
     exact = {"accuracy": bayes_accuracy(of_test)} if noisy else {}
-    return Experiment(
+    return worded(
         id=id,
-        title=title,
-        **_place(place, "number of units", link=coded, also=(right,)),
-        covers=(place,),
-        settings=XOR_SETTINGS,
-        chosen=XOR_CHOSEN,
+        link=coded,
+        also=(right,),
         parts=(CHAINS, CHAINS),
         seconds=(30, 120),
         run=partial(_xor, variance=variance, of_test=of_test),
@@ -178,18 +159,16 @@ def _clouds(
             *(
                 Cell(
                     key=key,
-                    label=label,
                     printed=printed,
                     half=half,
                     like=ALL_PARTS,
-                    tried={f"{key}, {CODED}": MISSING, f"{key}, {SLOT}": ONLY_SLOT, f"{key}, {SAVED}": STILL_XOR},
+                    tried={f"{key}, {CODED}": "", f"{key}, {SLOT}": "", f"{key}, {SAVED}": ""},
                     no_reason=(f"{key}, {SAVED}",),
                 )
-                for key, label, printed, half in (("mode", "mode of k", mode, 0.5), ("mean", "mean of k (read off)", mean, 0.15))
+                for key, printed, half in (("mode", mode, 0.5), ("mean", mean, 0.15))
             ),
-            Cell(key="accuracy", label="averaged test accuracy", printed=accuracy, half=half, unit=" %", error=error),
+            Cell(key="accuracy", printed=accuracy, half=half, unit=" %", error=error),
         ),
-        tolerance="sixteen chains of ours; counts of the printed histogram are read off a picture; 200 test points",
     )
 
 
@@ -265,11 +244,6 @@ def _boston_estimates(parts: Sequence[Part]) -> dict[str, Estimate]:
     return found
 
 
-BOSTON_CHOSEN = (
-    "ReLU, 253 of 506 rows, all columns standardised over all rows: as in the public code",
-    "which rows: as scikit-learn splits them with seed 23",
-    "no burn-in",
-)
 # sd over 20 random halves of the rows, by least squares, on the print's scale: networks may scatter otherwise
 OF_SPLIT = 0.020
 
@@ -277,67 +251,37 @@ OF_SPLIT = 0.020
 def _houses(run: str, printed: tuple[float, ...]) -> Experiment:
     across, within, rmse, best, mode, mean = printed
     units, most, variance = RUNS[run]
-    return Experiment(
+    return worded(
         id=f"berezowski-boston-{run.lower()}",
-        covers=("table 6.1", "table 7.1", "table 7.3", "table 7.4"),
-        title=f"Boston, 1 to {most} layers of {units} units, noise variance {variance:g}",
-        **_place("tables 6.1, 7.1, 7.3 and 7.4", "number of layers", link=f"/landing?scenario=boston&setting=BH{run.lower()}&{ALL_SWEEPS}"),
-        settings=(f"layers of {units} units, 1 to {most}", f"noise variance {variance:g}", "N(0, 1) on weights", "16 chains of 1,000"),
-        chosen=BOSTON_CHOSEN,
+        values={"units": units, "most": most, "variance": variance},
+        link=f"/landing?scenario=boston&setting=BH{run.lower()}&{ALL_SWEEPS}",
         needs=("boston",),
         parts=(CHAINS, CHAINS),
         seconds=(60, 300),
         run=partial(_boston, run=run),
         combine=_boston_estimates,
         cells=(
-            Cell(
-                key="across",
-                label="accepted across",
-                printed=across,
-                half=0.05,
-                unit=" %",
-                like=ALL_PARTS,
-                tried={f"across, {CODED}": MISSING},
-            ),
+            Cell(key="across", printed=across, half=0.05, unit=" %", like=ALL_PARTS, tried={f"across, {CODED}": ""}),
             Cell(
                 key="within",
-                label="accepted within",
                 printed=within,
                 half=0.05,
                 unit=" %",
                 like=ALL_PARTS,
-                tried={f"tuned, {CODED}": TUNED, "tuned": ONLY_TUNED, f"within, {CODED}": MISSING},
+                tried={f"tuned, {CODED}": "", "tuned": "", f"within, {CODED}": ""},
             ),
-            Cell(
-                key="rmse",
-                label="marginal test RMSE, $1000",
-                printed=rmse,
-                half=0.0005,
-                error=OF_SPLIT,
-                like=ALL_PARTS,
-                tried={"root of the sum over n": "the root of the sum of squares divided by n in place of the root of the mean"},
-            ),
-            Cell(
-                key="best chain",
-                label="the same of the best chain, as √SSE ÷ n",
-                printed=best,
-                half=0.0005,
-                error=OF_SPLIT,
-                like=ALL_PARTS,
-                tried={f"best chain, {CODED}": MISSING},
-            ),
+            Cell(key="rmse", printed=rmse, half=0.0005, error=OF_SPLIT, like=ALL_PARTS, tried={"root of the sum over n": ""}),
+            Cell(key="best chain", printed=best, half=0.0005, error=OF_SPLIT, like=ALL_PARTS, tried={f"best chain, {CODED}": ""}),
             Cell(
                 key="best over all",
-                label="best chain ÷ all chains together: other rows move both alike",
                 printed=round(best / rmse, 3),
                 half=round(0.0005 / best + 0.0005 / rmse, 4),
                 like=ALL_PARTS,
-                tried={f"best over all, {CODED}": MISSING},
+                tried={f"best over all, {CODED}": ""},
             ),
-            Cell(key="mode", label="mode of L", printed=mode, half=0.5, like=ALL_PARTS, tried={f"mode, {CODED}": MISSING}),
-            Cell(key="mean", label="mean of L", printed=mean, half=0.005, like=ALL_PARTS, tried={f"mean, {CODED}": MISSING}),
+            Cell(key="mode", printed=mode, half=0.5, like=ALL_PARTS, tried={f"mode, {CODED}": ""}),
+            Cell(key="mean", printed=mean, half=0.005, like=ALL_PARTS, tried={f"mean, {CODED}": ""}),
         ),
-        tolerance="other rows move the error by 0.020, as they do by least squares; sixteen chains, of theirs and ours",
     )
 
 
@@ -428,45 +372,39 @@ def _images(run: str, printed: dict[str, float]) -> Experiment:
         error = 0.0 if of_chains else 100.0 * math.sqrt(value / 100 * max(1 - value / 100, 1 / n) / n)
         half = {"mode": 2.5, "mean": 0.005}.get(key, 0.05 if key in ("across", "within") else 0.005)
         unit = "" if key in ("mode", "mean") else " %"
-        label = {"across": "accepted across", "within": "accepted within", "mode": "mode of k", "mean": "mean of k"}.get(key, key)
         cells.append(
             Cell(
                 key=key,
-                label=label,
                 printed=value,
                 half=half,
                 unit=unit,
                 error=error,
                 like=ALL_PARTS,
-                tried={f"{key}, {SAVED}": STILL, f"{key}, {FROZEN}": ONLY_STILL, f"{key}, {SLOT}": ONLY_SLOT},
+                tried={f"{key}, {SAVED}": "", f"{key}, {FROZEN}": "", f"{key}, {SLOT}": ""},
             )
         )
     for digit, share in enumerate(CONFUSED[run]):
         cells.append(
             Cell(
                 key=f"digit {digit}",
-                label=f"share of {digit} that is read right (read off)",
+                label=WORDS.phrase("berezowski.digit", digit=digit),
                 printed=share,
                 half=0.01,
                 error=math.sqrt(max(share * (1 - share), 1 / TESTED) / TESTED),
                 like=ALL_PARTS,
-                tried={f"digit {digit}, {SAVED}": STILL},
+                tried={f"digit {digit}, {SAVED}": ""},
             )
         )
-    return Experiment(
+    return worded(
         id=f"berezowski-digits-{run}",
-        covers=("table 6.1", "table 7.2", "table 7.3", f"figure 7.1{'abcd'[list(DIGITS).index(run)]}"),
-        title=f"OptDigits, {classes} classes, temper {temper:g}",
-        **_place("tables 6.1, 7.2 and 7.3", "number of units", link=f"/landing?scenario=thesis&setting=OD{run}&sweeps=500&burn=250"),
-        settings=(f"{EACH * classes} images, {COMPONENTS} components", f"k uniform on 1 to {widest}", f"temper {temper:g}", "16 chains"),
-        chosen=("tanh and each image standardised, as in the public code", "which images", "networks of the second half are averaged"),
+        values={"classes": classes, "temper": temper, "images": EACH * classes, "components": COMPONENTS, "widest": widest, "tests": n},
+        link=f"/landing?scenario=thesis&setting=OD{run}&sweeps=500&burn=250",
         needs=("optdigits",),
         parts=(CHAINS, CHAINS),
         seconds=(150, 3600) if classes == 5 else (600, 14400),
         run=partial(_digits, run=run),
         combine=partial(_digit_estimates, classes=classes),
         cells=tuple(cells),
-        tolerance=f"{n:,} test images; other images and other chains; a mode of a flat histogram by 2.5",
     )
 
 
@@ -534,88 +472,51 @@ CONFUSED = {
 }
 
 EXPERIMENTS = (
-    Experiment(
+    worded(
         id="berezowski-4.1",
-        title="One iteration of NUTS",
-        **_place("figure 4.1", "NUTS", link="/nuts?scenario=figure"),
-        covers=("figure 4.1",),
-        settings=("the mean of a bivariate normal, (2.5, 1.5)",),
-        chosen=("1,000 points, ε 0.01 and the start of the public code",),
+        link="/nuts?scenario=figure",
         parts=(40, 400),
         seconds=(1, 5),
         run=_one_iteration,
-        cells=(
-            Cell(key="nodes", label="candidate states", printed=8, half=0.5, like=A_PART),
-            Cell(key="doublings", label="turn at doubling", printed=3, half=0.5, like=A_PART),
-        ),
-        tolerance="one iteration of theirs, which scatters as one of ours does",
+        cells=(Cell(key="nodes", printed=8, half=0.5, like=A_PART), Cell(key="doublings", printed=3, half=0.5, like=A_PART)),
     ),
-    Experiment(
+    worded(
         id="berezowski-6.2.2",
-        title="Test images, from the official test set",
-        **_place("section 6.2.2", "data"),
-        covers=("section 6.2",),
-        settings=("1,000 images of 0 to 4, 2,000 of all, balanced",),
         needs=("optdigits",),
         run=_official,
         exact=lambda: _official(0, FULL),
-        cells=(
-            Cell(key="five", label="of 0 to 4", printed=1000, half=0.0, because="so many are in the set"),
-            Cell(key="ten", label="of all ten", printed=2000, half=0.0, because="so many are in the set"),
-        ),
-        tolerance="none: a count",
+        cells=(Cell(key="five", printed=1000, half=0.0), Cell(key="ten", printed=2000, half=0.0)),
     ),
-    Experiment(
+    worded(
         id="berezowski-6.6d",
-        title="Mean number of layers, from the counts of its figure",
-        **_place("figure 6.6d against table 7.3", "number of layers", link=f"/landing?scenario=boston&setting=BH4b&{ALL_SWEEPS}"),
-        covers=("figure 6.6",),
-        settings=("counts 952, 1,899, 8,087, 5,078",),
+        link=f"/landing?scenario=boston&setting=BH4b&{ALL_SWEEPS}",
         run=_mean_of_counts,
         exact=lambda: _mean_of_counts(0, FULL),
-        cells=(Cell(key="mean", label="mean of L, 4B", printed=3.07, half=0.005, because="of these counts"),),
-        tolerance="none but the rounding",
+        cells=(Cell(key="mean", printed=3.07, half=0.005),),
     ),
-    Experiment(
+    worded(
         id="berezowski-7.2",
-        title="Precision and recall as whole numbers of images",
-        **_place("table 7.2", "number of units", link="/scores?scenario=thresholds"),
-        covers=("table 7.2",),
-        settings=("images right in the saved runs", "1,000 or 2,000 test images"),
+        link="/scores?scenario=thresholds",
         run=_integers,
         exact=lambda: _integers(0, FULL),
         cells=tuple(
-            Cell(
-                key=f"{run}, {name} at {at:g}",
-                label=f"{run}, {name} at {at:g}",
-                printed=value,
-                half=0.005,
-                unit=" %",
-                because="no whole numbers of images come nearer",
-            )
+            Cell(key=f"{run}, {name} at {at:g}", printed=value, half=0.005, unit=" %")
             for (run, at), (_, *pair) in PAIRS.items()
             for name, value in zip(("precision", "recall"), pair, strict=True)
         ),
-        tolerance="none but the rounding: the recall as near as it can be, then the precision",
     ),
-    _clouds("berezowski-5.6", "figure 5.6", "XOR", ("as-coded", "xor"), 7, 7.9, 100.0, 0.5, 0.0),
-    _clouds("berezowski-5.8", "figure 5.8", "noisy XOR", ("noisy", "noisy"), 8, 8.1, 92.0, 0.5, 1.8),
+    _clouds("berezowski-5.6", False, ("as-coded", "xor"), 7, 7.9, 100.0, 0.5, 0.0),
+    _clouds("berezowski-5.8", True, ("noisy", "noisy"), 8, 8.1, 92.0, 0.5, 1.8),
     _houses("2A", (4.5, 66.1, 0.236, 0.235, 2, 3.74)),
     _houses("2B", (4.9, 65.8, 0.245, 0.249, 4, 3.73)),
     _houses("4A", (1.1, 63.4, 0.223, 0.211, 3, 2.67)),
     _houses("4B", (1.4, 64.8, 0.215, 0.209, 3, 3.07)),
-    Experiment(
+    worded(
         id="berezowski-6.2",
-        covers=("figure 6.2",),
-        title="Share of the variance in 20 principal components",
-        **_place("figure 6.2", "data"),
-        settings=("100 images, ten of each digit",),
-        chosen=("which images", "each image standardised, as in the public code"),
         needs=("optdigits",),
         parts=(20, 100),
         run=_variance,
-        cells=(Cell(key="share", label="20 components (read off)", printed=0.93, half=0.005, like=A_PART),),
-        tolerance="other images, which move it as they move ours",
+        cells=(Cell(key="share", printed=0.93, half=0.005, like=A_PART),),
     ),
     _images(
         "5a",

@@ -132,8 +132,8 @@ class Experiment:
 
 def worded(id: str, cells: Sequence[Cell], values: Mapping[str, Any] | None = None, **data: Any) -> Experiment:
     """An experiment with what its entry in `words.toml` says of it, [experiments.id]: title, place, topic, settings, choices,
-    tolerance and what it covers; labels and reasons of cells by their keys. What was changed, where a cell leaves it empty,
-    stands by the key of `tried`, or by the last part of that.
+    tolerance and what it covers; labels of cells by their keys, where they are not called so, and their reasons by them, or
+    one for all. What was changed, where a cell leaves it empty, stands by the key of `tried`, or by the last part of that.
 
     values : numbers that stand in its words by name
 
@@ -150,8 +150,8 @@ def worded(id: str, cells: Sequence[Cell], values: Mapping[str, Any] | None = No
         cells=tuple(
             dataclasses.replace(
                 cell,
-                label=cell.label or labels[cell.key],
-                because=cell.because or reasons.get(cell.key, ""),
+                label=cell.label or labels.get(cell.key, cell.key),
+                because=cell.because or (reasons if isinstance(reasons, str) else reasons.get(cell.key, "")),
                 tried={key: change or changes.get(key) or changes[key.rpartition(", ")[2]] for key, change in cell.tried.items()},
             )
             for cell in cells
