@@ -17,10 +17,9 @@ from datasets.letters import letters
 from engine import scores
 from engine.variational import NetworkFit, NetworkRun, fit_network, start_network
 from engine.variational.spike_and_slab_network import prior_inclusion
-from lessons.reproduce.experiment import A_PART, ALL_PARTS, FULL, Beside, Cell, Estimate, Experiment, NotRun, Part, Source, averages
+from lessons.reproduce.experiment import A_PART, ALL_PARTS, FULL, WORDS, Beside, Cell, Estimate, Experiment, Part, averages, not_run, worded
 from lessons.reproduce.trained import state_path, trained
 
-AUTHOR = "Hubin, Storvik"
 PRINTED = (784, 400, 600, 600, 10)  # the network of the text
 CODED = (784, 400, 600, 10)  # that of its public code
 # table 2: mean inclusion probability of each layer, median of ten simulations
@@ -29,17 +28,8 @@ MNIST_SD, FASHION_SD = (0.0005, 0.0003, 0.0064), (0.0004, 0.0005, 0.0051)  # ove
 SINGLE, MEDIAN = 0.057, 0.051  # table 1, densities of one draw and of the median model, MNIST
 AVERAGED = 10  # networks of a model average
 
-SMALL = "/spike-and-slab?scenario=digits&units=30&epochs=150"  # the stand-in for MNIST
-
-
-def _place(place: str, title: str, **words: Any) -> dict[str, Any]:
-    return {
-        "source": Source(author=AUTHOR, year=2019, place=place),
-        "topic": "spike and slab",
-        "title": title,
-        "link": "/spike-and-slab?scenario=digits",
-        **words,
-    }
+LINK = "/spike-and-slab?scenario=digits"
+SMALL = f"{LINK}&units=30&epochs=150"  # the stand-in for MNIST
 
 
 def density(layers: Sequence[int], inclusion: Sequence[float]) -> float:
@@ -117,14 +107,13 @@ class Printed(NamedTuple):
 
 
 class Mode(NamedTuple):
-    """One way to predict: its key and name, the mode and the network that it takes, its rows in print.
+    """One way to predict: its key, the mode and the network that it takes, its rows in print.
 
     network : "" as trained; "probabilities" or "median", trained on with masks drawn or the median model fixed;
         "compressed", cut to the printed density by |E w| / sd w
     """
 
     key: str
-    label: str
     mode: str
     network: str
     mnist: Printed
@@ -134,99 +123,81 @@ class Mode(NamedTuple):
 class Family(NamedTuple):
     """A family of table 1: how it is trained, in the full and in the quick form, and how it predicts."""
 
-    title: str
     method: str
     full: dict[str, Any]
     quick: dict[str, Any]
     modes: tuple[Mode, ...]
-    chosen: tuple[str, ...]
-    printed: tuple[str, ...] = ()
 
 
 _LEARNT = {"step_size": 1e-4, "final_step_size": 1.0, "initial_sd": 0.012}  # the rate is printed, the start is its public code's
 _SOON = {"step_size": 1e-3, "initial_sd": 0.005}
 _DRAWN = {"estimator": "weights"}  # one draw a minibatch, as in its public code
-DRAWN = "one draw of the weights a minibatch, as in its public code"
 
 FAMILIES = {
     "": Family(
-        "weights may be absent",
         "spike_and_slab",
         # temperature and start of the public code
         {**_LEARNT, "estimator": "relaxed", "temperature": 0.001, "inclusion_step_size": 0.1, "initial_inclusion": 0.62},
         {**_SOON, "inclusion_step_size": 0.02, "initial_inclusion": 0.5},
         (
-            Mode("SM", "one network", "SM", "", Printed(0.960, 0.957, 0.962, SINGLE), Printed(0.852, 0.848, 0.856, 0.065)),
-            Mode("MA", "ten networks", "MA", "", Printed(0.970, 0.966, 0.971, 0.083), Printed(0.865, 0.862, 0.870, 0.066)),
-            Mode("MED", "median model", "MED", "", Printed(0.963, 0.960, 0.966, MEDIAN), Printed(0.858, 0.853, 0.862, 0.059)),
-            Mode("MEAN", "expected weights", "MEAN", "", Printed(0.971, 0.967, 0.970, 1.0), Printed(0.866, 0.862, 0.871, 1.0)),
+            Mode("SM", "SM", "", Printed(0.960, 0.957, 0.962, SINGLE), Printed(0.852, 0.848, 0.856, 0.065)),
+            Mode("MA", "MA", "", Printed(0.970, 0.966, 0.971, 0.083), Printed(0.865, 0.862, 0.870, 0.066)),
+            Mode("MED", "MED", "", Printed(0.963, 0.960, 0.966, MEDIAN), Printed(0.858, 0.853, 0.862, 0.059)),
+            Mode("MEAN", "MEAN", "", Printed(0.971, 0.967, 0.970, 1.0), Printed(0.866, 0.862, 0.871, 1.0)),
             Mode(
-                "MA post",
-                "ten networks, trained on",
-                "MA",
-                "probabilities",
-                Printed(0.978, 0.977, 0.978, 0.083),
-                Printed(0.879, 0.879, 0.882, 0.066),
+                key="MA post",
+                mode="MA",
+                network="probabilities",
+                mnist=Printed(0.978, 0.977, 0.978, 0.083),
+                fashion=Printed(0.879, 0.879, 0.882, 0.066),
             ),
             Mode(
-                "MED post",
-                "median model, trained on",
-                "MED",
-                "median",
-                Printed(0.979, 0.978, 0.980, MEDIAN),
-                Printed(0.878, 0.877, 0.880, 0.059),
+                key="MED post",
+                mode="MED",
+                network="median",
+                mnist=Printed(0.979, 0.978, 0.980, MEDIAN),
+                fashion=Printed(0.878, 0.877, 0.880, 0.059),
             ),
         ),
-        ("quick form: local reparameterisation", "full form: start and temperature as in its public code"),
-        ("odds e⁻²", "N(0, 1)"),
     ),
     "gaussian": Family(
-        "every weight normal",
         "gaussian",
         _LEARNT | _DRAWN,
         _SOON | _DRAWN,
         (
-            Mode("SM", "one network", "SM", "", Printed(0.965, 0.965, 0.966, 1.0), Printed(0.864, 0.863, 0.866, 1.0)),
-            Mode("MA", "ten networks", "MA", "", Printed(0.984, 0.982, 0.985, 1.0), Printed(0.893, 0.890, 0.894, 1.0)),
-            Mode("MEAN", "expected weights", "MEAN", "", Printed(0.984, 0.982, 0.985, 1.0), Printed(0.886, 0.882, 0.888, 1.0)),
+            Mode("SM", "SM", "", Printed(0.965, 0.965, 0.966, 1.0), Printed(0.864, 0.863, 0.866, 1.0)),
+            Mode("MA", "MA", "", Printed(0.984, 0.982, 0.985, 1.0), Printed(0.893, 0.890, 0.894, 1.0)),
+            Mode("MEAN", "MEAN", "", Printed(0.984, 0.982, 0.985, 1.0), Printed(0.886, 0.882, 0.888, 1.0)),
         ),
-        ("prior N(0, 1)", DRAWN),
     ),
     "mixture": Family(
-        "a mixture prior",
         "mixture",
         _LEARNT | {"mixture_share": 0.5, "mixture_sd": math.exp(-3.0)},
         _SOON | {"mixture_share": 0.5, "mixture_sd": math.exp(-3.0)},
         (
-            Mode("SM", "one network", "SM", "", Printed(0.965, 0.964, 0.967, 1.0), Printed(0.867, 0.866, 0.868, 1.0)),
-            Mode("MA", "ten networks", "MA", "", Printed(0.982, 0.981, 0.983, 1.0), Printed(0.893, 0.892, 0.897, 1.0)),
-            Mode("MEAN", "expected weights", "MEAN", "", Printed(0.983, 0.981, 0.984, 1.0), Printed(0.888, 0.885, 0.890, 1.0)),
+            Mode("SM", "SM", "", Printed(0.965, 0.964, 0.967, 1.0), Printed(0.867, 0.866, 0.868, 1.0)),
+            Mode("MA", "MA", "", Printed(0.982, 0.981, 0.983, 1.0), Printed(0.893, 0.892, 0.897, 1.0)),
+            Mode("MEAN", "MEAN", "", Printed(0.983, 0.981, 0.984, 1.0), Printed(0.888, 0.885, 0.890, 1.0)),
         ),
-        ("e⁻⁶ is the variance of the narrow normal, as printed; its public code has it as the sd", DRAWN),
-        ("weights ½ and ½, variances 1 and e⁻⁶",),
     ),
     "concrete": Family(
-        "concrete dropout",
         "concrete_dropout",
         {"step_size": 1e-4, "final_step_size": 1.0, "inclusion_step_size": 1e-4, "keep": 0.5},
         {"step_size": 1e-3, "keep": 0.5},
         (
-            Mode("SM", "one network", "SM", "", Printed(0.982, 0.895, 0.983, 0.226), Printed(0.896, 0.819, 0.900, 0.094)),
-            Mode("MA", "ten networks", "MA", "", Printed(0.984, 0.896, 0.986, 0.820), Printed(0.897, 0.823, 0.901, 0.447)),
-            Mode("MEAN", "expected weights", "MEAN", "", Printed(0.982, 0.894, 0.984, 1.0), Printed(0.896, 0.821, 0.901, 1.0)),
+            Mode("SM", "SM", "", Printed(0.982, 0.895, 0.983, 0.226), Printed(0.896, 0.819, 0.900, 0.094)),
+            Mode("MA", "MA", "", Printed(0.984, 0.896, 0.986, 0.820), Printed(0.897, 0.823, 0.901, 0.447)),
+            Mode("MEAN", "MEAN", "", Printed(0.982, 0.894, 0.984, 1.0), Printed(0.896, 0.821, 0.901, 1.0)),
         ),
-        ("units are kept with probability ½ at the start", "penalty of the engine's concrete dropout, temperature 0.1"),
     ),
     "horseshoe": Family(
-        "scales of the units",
         "horseshoe",
         {"step_size": 1e-4, "final_step_size": 1.0, "inclusion_step_size": 1e-4, "initial_sd": 0.012},
         _SOON,
         (
-            Mode("dense", "all weights", "MA", "", Printed(0.983, 0.982, 0.984, 1.0), Printed(0.881, 0.878, 0.882, 1.0)),
-            Mode("cut", "compressed", "MA", "compressed", Printed(0.975, 0.970, 0.979, 0.194), Printed(0.872, 0.840, 0.879, 0.302)),
+            Mode("dense", "MA", "", Printed(0.983, 0.982, 0.984, 1.0), Printed(0.881, 0.878, 0.882, 1.0)),
+            Mode("cut", "MA", "compressed", Printed(0.975, 0.970, 0.979, 0.194), Printed(0.872, 0.840, 0.879, 0.302)),
         ),
-        ("half-Cauchy scales; cut to the printed density by |mean| over sd, thresholds are not printed", "ten networks averaged"),
     ),
 }
 SETS = {"mnist": ("table-1", "MNIST"), "fashion": ("table-3", "Fashion-MNIST")}
@@ -320,48 +291,47 @@ def _cells(family: str, data_set: str) -> tuple[Cell, ...]:
     for mode in FAMILIES[family].modes:
         row = mode.mnist if data_set == "mnist" else mode.fashion
         error = math.sqrt(row.median * (1.0 - row.median) / 10_000)
-        cells.append(Cell(key=mode.key, label=f"accuracy, {mode.label}", printed=row.median, half=0.0005, error=error, like=A_PART))
-        for end, value in (("least", row.low), ("largest", row.high)):
-            label = f"{end} of ten, {mode.label}"
+        name = WORDS["hubin.modes"][mode.key]
+        label = WORDS.phrase("hubin.accuracy", mode=name)
+        cells.append(Cell(key=mode.key, label=label, printed=row.median, half=0.0005, error=error, like=A_PART))
+        for end, value, label in (
+            ("least", row.low, WORDS.phrase("hubin.least", mode=name)),
+            ("largest", row.high, WORDS.phrase("hubin.largest", mode=name)),
+        ):
             cells.append(
                 Cell(key=f"{mode.key} {end}", label=label, printed=value, half=0.0005, error=error, like=ALL_PARTS, parts=SIMULATIONS)
             )
         if mode.network != "compressed":
-            label = f"density, {mode.label}"
+            label = WORDS.phrase("hubin.density", mode=name)
             cells.append(Cell(key=f"{mode.key} density", label=label, printed=row.density, half=0.0005, like=A_PART))
     if not family:
         means, sds = (MNIST, MNIST_SD) if data_set == "mnist" else (FASHION, FASHION_SD)
         cells += [
-            Cell(key=f"layer {depth}", label=f"mean inclusion, layer {depth}", printed=mean, half=0.00005, error=sd)
+            Cell(key=f"layer {depth}", label=WORDS.phrase("hubin.inclusion", depth=depth), printed=mean, half=0.00005, error=sd)
             for depth, (mean, sd) in enumerate(zip(means, sds, strict=True), start=1)
         ]
     return tuple(cells)
 
 
 def _table(family: str, data_set: str, layers: Sequence[int] = CODED, *, seconds: tuple[int, int]) -> Experiment:
-    known, (table, name) = FAMILIES[family], SETS[data_set]
-    place = f"{table.replace('-', ' ')}{' and table 2' if not family else ''}, {name}"
-    size = "-".join(str(n) for n in layers)
-    which = "the network of the text" if tuple(layers) == PRINTED else "the network of its public code, which its densities fit"
-    words = _place(place, f"{name} by {size}: {known.title}")
-    ours = [Beside("calibration", "expected calibration error of ten networks", 4)]
-    ours += [
-        Beside("entropy", "mean entropy of test images, nats"),
-        Beside("entropy of letters", "mean entropy of letters set in type, nats"),
+    said, size = WORDS.entry("hubin", family or "slab"), "-".join(str(n) for n in layers)
+    which = WORDS.phrase("hubin.told") if tuple(layers) == PRINTED else WORDS.phrase("hubin.coded")
+    (epochs, after), (full, full_after) = TRAINED[False], TRAINED[True]
+    quick = WORDS.phrase("hubin.quick", epochs=epochs, full=full, after=after, full_after=full_after)
+    averaged = WORDS.phrase("hubin.averaged", networks=AVERAGED)
+    ours = [
+        Beside(key="calibration", label=WORDS.phrase("hubin.calibration"), digits=4),
+        Beside(key="entropy", label=WORDS.phrase("hubin.entropy")),
+        Beside(key="entropy of letters", label=WORDS.phrase("hubin.entropy_of_letters")),
     ]
     if not family:
-        ours.append(Beside("never inked", "mean inclusion of weights of pixels that are never inked", 4))
-    return Experiment(
+        ours.append(Beside(key="never inked", label=WORDS.phrase("hubin.never_inked"), digits=4))
+    return worded(
         id=_id(family, data_set, layers),
-        **words,
-        covers=(table.replace("-", " "), *(("table 2",) if not family else ())),
-        settings=(size, "60,000 images to learn from", "batches of 100", *known.printed, f"{AVERAGED} networks averaged"),
-        chosen=(
-            which,
-            f"quick form: rates ten times as high, {TRAINED[False][0]} of {TRAINED[True][0]} epochs and {TRAINED[False][1]} of "
-            f"{TRAINED[True][1]} of post-training: not run at full length, so densities have not settled",
-            *known.chosen,
-        ),
+        values={"name": SETS[data_set][1], "size": size, "family": said["title"]},
+        link=LINK,
+        settings=(size, *WORDS.entry("hubin", "table")["settings"], *said["printed"], averaged),
+        chosen=(which, quick, *said["chosen"]),
         needs=(data_set,),
         parts=(1, SIMULATIONS),
         seconds=seconds,
@@ -369,9 +339,6 @@ def _table(family: str, data_set: str, layers: Sequence[int] = CODED, *, seconds
         combine=_medians,
         cells=_cells(family, data_set),
         beside=tuple(ours),
-        tolerance="10,000 test images, and the printed sds of the layers"
-        if not family
-        else "10,000 test images, and simulations that scatter as ours do",
     )
 
 
@@ -429,140 +396,73 @@ def _draws(number: int, form: str) -> Part:
 MOST_DRAWS = 60
 
 EXPERIMENTS = (
-    Experiment(
+    worded(
         id="hubin-median",
-        **_place("table 1, MNIST, MEAN", "A median and the largest value"),
-        covers=("table 1",),
-        settings=("ten simulations, median 0.971, largest 0.970",),
+        link=LINK,
         run=lambda number, form: {"median": 0.970},
         exact=lambda: {"median": 0.970},
         cells=(
             Cell(
                 key="median",
-                label="median accuracy, at most the largest",
                 printed=0.971,
                 half=0.00049,  # rounded, the median is at least 0.9705 and the largest value below it
-                because="no median is above the largest value",
             ),
         ),
-        tolerance="the rounding of the median",
     ),
-    Experiment(
+    worded(
         id="hubin-draws",
-        **_place("figure 2", "Draws that are enough", link=SMALL),
-        covers=("figure 2",),
-        settings=("averages of 1 to 60 draws",),
-        chosen=("8 × 8 digits, one layer of 30 units, in place of MNIST", "enough: within 0.002 of the accuracy of 60 draws"),
+        link=SMALL,
         parts=(4, 12),
         seconds=(15, 40),
         run=_draws,
-        cells=(
-            Cell(
-                key="draws",
-                label="draws that are enough (10 to 15)",
-                printed=12.5,
-                half=2.5,
-                like=A_PART,
-                tried={"draws, looser": "0.01 in place of 0.002"},
-                no_reason=("draws, looser",),
-            ),
-        ),
-        tolerance="other networks, which scatter as ours do",
+        cells=(Cell(key="draws", printed=12.5, half=2.5, like=A_PART, tried={"draws, looser": ""}, no_reason=("draws, looser",)),),
     ),
-    Experiment(
+    worded(
         id="hubin-density",
-        covers=("table 1", "table 2", "table 3"),
-        **_place("tables 1, 2 and 3", "Density of one draw, from the inclusion probabilities of the layers"),
-        settings=("784-400-600-600-10", "three rows of inclusion probabilities"),
+        link=LINK,
         run=_densities,
         exact=lambda: _densities(0, FULL),
         cells=(
-            Cell(
-                key="mnist",
-                label="MNIST, one draw",
-                printed=SINGLE,
-                half=0.0005,
-                error=_of_medians(MNIST_SD),
-                tried={"mnist, coded": "784-400-600-10, the network of its public code,"},
-            ),
-            Cell(
-                key="fashion",
-                label="Fashion-MNIST, one draw",
-                printed=0.065,
-                half=0.0005,
-                error=_of_medians(FASHION_SD),
-                tried={"fashion, coded": "784-400-600-10, the network of its public code,"},
-            ),
+            Cell(key="mnist", printed=SINGLE, half=0.0005, error=_of_medians(MNIST_SD), tried={"mnist, coded": ""}),
+            Cell(key="fashion", printed=0.065, half=0.0005, error=_of_medians(FASHION_SD), tried={"fashion, coded": ""}),
         ),
-        tolerance="medians of ten simulations",
     ),
-    Experiment(
+    worded(
         id="hubin-never-inked",
-        **_place("table 1", "Density of ten networks together: weights of pixels that are never inked"),
-        settings=("784-400-600-10", "10 networks averaged", "prior odds e⁻²", "median model 0.051"),
-        chosen=("all other weights taken as surely in or out",),
+        link=LINK,
         needs=("mnist",),
         run=_averaged,
         # half a unit of each, of 0.083 and of the median model's density
-        cells=(
-            Cell(
-                key="union",
-                label="MNIST, model average",
-                printed=0.083,
-                half=0.001,
-                error=_of_medians(MNIST_SD),
-                tried={"union, printed": "784-400-600-600-10, as printed,"},
-            ),
-        ),
-        tolerance="two medians of ten simulations, with the printed sds, each rounded to 0.001",
+        cells=(Cell(key="union", printed=0.083, half=0.001, error=_of_medians(MNIST_SD), tried={"union, printed": ""}),),
     ),
-    Experiment(
+    worded(
         id="hubin-prior",
-        **_place("the prior, odds e⁻²", "Inclusion of weights that no data reach", link=SMALL),
-        settings=("spike and slab, odds e⁻²",),
-        chosen=("8 × 8 digits, one layer of 30 units", "step sizes fall to a fiftieth"),
+        link=SMALL,
         parts=(3, 10),
         seconds=(20, 150),
         run=_dead_weights,
         exact=lambda: {"inclusion": prior_inclusion("aic", 1)},
-        cells=(Cell(key="inclusion", label="weights of pixels that are never inked", printed=0.1192, half=0.00005),),
-        tolerance="none but the rounding: odds e⁻² are printed, and 0.1192 is their probability",
+        cells=(Cell(key="inclusion", printed=0.1192, half=0.00005),),
     ),
     _table("", "mnist", seconds=(300, 30_000)),
     _table("", "mnist", PRINTED, seconds=(600, 60_000)),
     *(_table(family, "mnist", seconds=(120, 20_000)) for family in FAMILIES if family),
     *(_table(family, "fashion", seconds=(120, 20_000)) for family in FAMILIES),
-    Experiment(
+    worded(
         id="hubin-figure-7",
-        **_place("figures 3 and 7", "Votes of 100 networks: misread images, and images from elsewhere"),
-        covers=("figure 3", "figure 7"),
-        settings=("784-400-600-10", "100 networks", "a line at 95 votes"),
-        chosen=(
-            "the network of hubin-table-1, and its forms",
-            "all misread images in place of thirty",
-            "letters set in type in place of Fashion-MNIST",
-            "“nearly all” is read as 90 to 100 %, “mostly” as 50 to 100 %",
-        ),
+        link=LINK,
         needs=("mnist",),
         parts=(1, SIMULATIONS),
         seconds=(60, 600),
         run=_misread,
         cells=(
-            Cell(key="unsure", label="misread with fewer than 95 votes (nearly all)", printed=95.0, half=5.0, unit=" %"),
-            Cell(key="truth", label="misread of which the truth has 6 votes or more (mostly)", printed=75.0, half=25.0, unit=" %"),
-            Cell(key="in", label="test images with 95 votes or more (sure)", printed=75.0, half=25.0, unit=" %"),
-            Cell(key="out", label="images from elsewhere with 95 votes or more (mostly unsure)", printed=25.0, half=25.0, unit=" %"),
+            Cell(key="unsure", printed=95.0, half=5.0, unit=" %"),
+            Cell(key="truth", printed=75.0, half=25.0, unit=" %"),
+            Cell(key="in", printed=75.0, half=25.0, unit=" %"),
+            Cell(key="out", printed=25.0, half=25.0, unit=" %"),
         ),
-        beside=(Beside("misread", "misread by ten networks, of 10,000", 0),),
-        tolerance="the words, as we read them",
+        beside=(Beside(key="misread", label=WORDS.phrase("hubin.misread"), digits=0),),
     ),
 )
 
-NOT_HERE = tuple(
-    NotRun(source=Source(author=AUTHOR, year=2019, place=place), why=why)
-    for place, why in (
-        ("figure 1, inclusion probabilities by layer", "a picture without a number; their means stand in table 2"),
-        ("figures 4 and 8, Fashion-MNIST", "data: Fashion-MNIST; the same on MNIST is hubin-figure-7"),
-        ("figures 5 and 6, masks and weights", "pictures without a number"),
-    )
-)
+NOT_HERE = not_run("hubin")
