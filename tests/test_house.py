@@ -52,7 +52,6 @@ IN_PYTHON = {  # lessons whose words do not all stand in `words.toml` yet; none 
         "race",
         "real_data",
         "regression",
-        "reproduce",
         "spike_and_slab",
         "variational",
         "weight_space",
@@ -60,6 +59,7 @@ IN_PYTHON = {  # lessons whose words do not all stand in `words.toml` yet; none 
     )
 }
 NAMED = {"more": "folds", "button": "buttons", "files": "buttons", "download": "buttons", "remark": "notes"}  # by the words' tables
+WHOLE = {"WORDS.tables", "WORDS.entry"}  # what asks for all that stands in tables within a table
 COUNTED = {  # targets that specs build, and the source of functions: small and hot
     *(f"lessons/{name}/spec.py" for name in ("gibbs", "nuts", "race", "variational")),
     "app/kit/code.py",
@@ -286,8 +286,8 @@ def unused(folder: Path) -> list[str]:
                 asked.add(node.value)
             elif isinstance(node, ast.Subscript) and ast.unparse(node.value) == "WORDS" and isinstance(node.slice, ast.Constant):
                 made.append(re.compile(re.escape(str(node.slice.value)) + r"\.\w+"))
-            elif isinstance(node, ast.Call) and ast.unparse(node.func) == "WORDS.tables" and isinstance(node.args[0], ast.Constant):
-                made.append(re.compile(re.escape(str(node.args[0].value)) + r"\.[\w-]+"))
+            elif isinstance(node, ast.Call) and ast.unparse(node.func) in WHOLE and isinstance(node.args[0], ast.Constant):
+                made.append(re.compile(re.escape(str(node.args[0].value)) + r"\.[\w.-]+"))
             elif isinstance(node, ast.JoinedStr) and isinstance(node.values[0], ast.Constant) and "." in str(node.values[0].value):
                 parts = (re.escape(part.value) if isinstance(part, ast.Constant) else r"\w+" for part in node.values)
                 made.append(re.compile("".join(parts)))

@@ -64,7 +64,14 @@ $$
 """
 
 [tools.axe]
-what = "Splits."
+what = "Splits {n}."
+
+[works.two]
+name = "Two, {year}"
+rows = [["a", "b {year}"], ["c", "d"]]
+
+[works.two.labels]
+"with, comma" = "x"
 
 [names]
 b = "second"
@@ -120,7 +127,10 @@ def test_passages_stand_in_the_order_said(lesson: Words, passages: tuple[str, ..
 def test_other_words_stand_in_the_order_of_the_file(lesson: Words):
     assert list(lesson["names"].items()) == [("b", "second"), ("a", "first")]
     assert lesson.phrase("questions.passages.explain.one", n=1) == "One 1."
-    assert list(lesson.tables("tools").items()) == [("saw", {"what": "Cuts wood:\n\n$$\na + b\n$$"}), ("axe", {"what": "Splits."})]
+    assert list(lesson.tables("tools").items()) == [("saw", {"what": "Cuts wood:\n\n$$\na + b\n$$"}), ("axe", {"what": "Splits {n}."})]
+    assert lesson.entry("tools", "axe", n=2) == {"what": "Splits 2."}
+    two = {"name": "Two, 1", "rows": (("a", "b 1"), ("c", "d")), "labels": {"with, comma": "x"}}
+    assert lesson.entry("works", "two", year=1) == two
 
 
 def test_a_lesson_calls_things_as_all_do_unless_it_or_its_family_says_otherwise(lesson: Words, tmp_path: Path):

@@ -7,6 +7,7 @@ import importlib
 import pickle
 import re
 import time
+import tomllib
 from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
@@ -34,10 +35,11 @@ from lessons.reproduce import __main__ as command
 from lessons.reproduce import andersen, berezowski, conclusions, figure, report, running, store
 from lessons.reproduce import trained as checkpoints
 from lessons.reproduce.errata import counts, models, moves, numbers, stages
-from lessons.reproduce.experiment import AGREES, DIFFERS, NOT_RUN, QUICK, UNTOLD, Cell, Estimate, Outcome, judge
+from lessons.reproduce.experiment import AGREES, DIFFERS, NOT_RUN, QUICK, UNTOLD, WORDS, Cell, Estimate, Outcome, judge
 from lessons.reproduce.registry import BY_ID, EXPERIMENTS, NOT_HERE, missing
 from tests.rooms import ROOT
 
+WORKS = ("berezowski", "andersen", "steyn", "hubin", "mullachery")
 SAMPLE = ("mullachery-cut-14", "hubin-density", "steyn-sizes", "andersen-2.1", "andersen-4.2", "hubin-never-inked")
 ANY = BY_ID["mullachery-accuracy"]  # something is not printed there
 
@@ -113,6 +115,29 @@ def test_every_experiment_says_what_it_needs_and_every_difference_why():
         assert row.verdict.why, row
         if row.verdict.kind == DIFFERS:
             assert "which agrees" in row.verdict.why or "exact value" in row.verdict.why, row
+
+
+def test_every_word_of_the_experiments_is_said():
+    """Entries, and in them each label, reason and change, of an experiment or of those that are like it."""
+    entries = tomllib.loads((ROOT / "lessons/reproduce/words.toml").read_text(encoding="utf-8"))["experiments"]
+    assert set(entries) == set(BY_ID) | {entry["like"] for entry in entries.values() if "like" in entry}
+    for id, entry in entries.items():
+        own = [BY_ID[each] for each in entries if each in BY_ID and id in (each, entries[each].get("like"))]
+        cells = [cell for experiment in own for cell in experiment.cells]
+        changed = {part for cell in cells for key in cell.tried for part in (key, key.rpartition(", ")[2])}
+        keys = {cell.key for cell in cells}
+        assert set(entry.get("labels", {})) <= keys and set(entry.get("changes", {})) <= changed, id
+        assert isinstance(entry.get("because", ""), str) or set(entry["because"]) <= keys, id
+    assert {experiment.source.author for experiment in EXPERIMENTS} == {WORDS.entry("works", work)["author"] for work in WORKS}
+    for experiment in EXPERIMENTS:
+        said = [
+            experiment.title,
+            *experiment.settings,
+            *experiment.chosen,
+            experiment.tolerance,
+            *(cell.label for cell in experiment.cells),
+        ]
+        assert not any(re.search(r"\{\w*[:}]", text) for text in said), f"{experiment.id}: a number is left to be filled in"
 
 
 def test_the_document_is_that_of_the_results():
