@@ -188,7 +188,7 @@ def _elbo(made: Scene, spec: WeightsSpec, looks: tuple[Look, ...]) -> None:
     )
     panel.line(epoch, energy, show="upto", role="likelihood", dash=True, label=WORDS.phrase("digit_stage.energy"))
     panel.line(epoch, -kl, show="upto", role="prior", width=1.3, label=WORDS.phrase("digit_stage.kl"))
-    panel.line(epoch, energy - kl, show="upto", role="ink", width=2.5, label="ELBO")
+    panel.line(epoch, energy - kl, show="upto", role="ink", width=2.5, label=WORDS.phrase("stage.elbo_line"))
 
 
 def _words(made: Scene, spec: WeightsSpec, looks: tuple[Look, ...]) -> None:
