@@ -10,7 +10,7 @@ from lessons.weights.digits import TESTED
 from lessons.weights.panels import diagnostics, panels
 from lessons.weights.questions import QUESTIONS
 from lessons.weights.scenes import PREVIEWS, grow, scene
-from lessons.weights.spec import CLASSES, SCENARIOS, WORDS, WeightsSpec
+from lessons.weights.spec import CLASSES, IMAGES, SCENARIOS, WORDS, WeightsSpec
 
 
 def controls(panel: Controls[WeightsSpec]) -> None:
@@ -24,12 +24,11 @@ def controls(panel: Controls[WeightsSpec]) -> None:
 
 
 def _digit_controls(panel: Controls[WeightsSpec]) -> None:
-    panel.segmented("images")
+    panel.segmented("images", names=IMAGES)
     panel.slider("hidden")
     panel.slider("prior_sd")
     panel.remark("bundled")
-    panel.note(sources.WHERE)
-    panel.remark("mnist", tested=TESTED)
+    panel.remark("mnist", where=sources.WHERE, tested=TESTED)
 
 
 def _small_controls(panel: Controls[WeightsSpec]) -> None:
