@@ -24,8 +24,8 @@ from lessons.weights.spec import WORDS, WeightsSpec
 
 Array = NDArray[np.float64]
 
-PLAN = "mean-images*6 sd-images*6 idle*4 / means*5 ratios*5 prune*6 / seen*5 votes*6 elbo*5"
-HEIGHTS = (200, 220, 220)
+PLAN = "mean-images*8 sd-images*8 / means*4 ratios*4 prune*4 idle*4 / seen*5 votes*6 elbo*5"
+HEIGHTS = (180, 220, 220)
 RATE = 4.0  # looks a second
 FIRST = 0.5  # s of training before the first picture
 IN_ROW, SEEN_IN_ROW = 5, 3  # images of a sheet
@@ -198,12 +198,11 @@ def _words(made: Scene, spec: WeightsSpec, looks: tuple[Look, ...]) -> None:
     threshold, idle = np.array([safe(look) for look in looks]), digits.never_inked(spec)
     made.readout("elbo", WORDS.phrase("digit_stage.card_elbo"), show="at", epoch=epoch, energy=energy, kl=kl, elbo=energy - kl)
     made.readout("ways", WORDS.phrase("digit_stage.card_ways"), show="at", **percent)
-    made.readout("cut", WORDS.phrase("digit_stage.card_cut"), show="at", cut=cut, threshold=threshold)
     if idle.any():
         mean, low, high = spec.prior_sd * column(looks, "idle").T
         text = WORDS.phrase("digit_stage.card_idle", pixels=idle.sum(), weights=idle.sum() * spec.hidden, sd=spec.prior_sd)
         made.readout("idle", text, show="at", mean=mean, low=low, high=high)
-    made.say(WORDS.phrase("digit_stage.say"), epoch=epoch, averaged=percent["averaged"], cut=cut)
+    made.say(WORDS.phrase("digit_stage.say"), epoch=epoch, averaged=percent["averaged"])
     made.table(
         {
             "epoch": epoch,
