@@ -41,12 +41,18 @@ def scene(spec: WeightsSpec) -> bytes:
 
 
 def grow(spec: WeightsSpec, job: Any) -> bytes | None:
-    """The same, with pictures on the way while data are fetched and the network learns; None when stopped."""
-    if not sources.is_here(spec.images):
-        job.publish(scene(spec))
-        sources.fetch(spec.images, job)
-    if job.is_set():
-        return None
+    """The same, with pictures on the way while the network learns; None when stopped. Data that are not here are fetched
+    behind the picture of what stands in for them.
+    """
+    here, found = sources.is_here(spec.images), _grown(spec, job)
+    if here or found is None:
+        return found
+    job.publish(found)
+    sources.fetch(spec.images, job)
+    return None if job.is_set() else _grown(spec, job)
+
+
+def _grown(spec: WeightsSpec, job: Any) -> bytes | None:
     shared = digits.learning(spec)
     return shared.grown(lambda state: picture(spec, state, shared.note), job, FIRST)
 
