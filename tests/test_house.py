@@ -55,7 +55,6 @@ IN_PYTHON = {  # lessons whose words do not all stand in `words.toml` yet; none 
         "spike_and_slab",
         "variational",
         "weight_space",
-        "weights",
     )
 }
 NAMED = {"more": "folds", "button": "buttons", "files": "buttons", "download": "buttons", "remark": "notes"}  # by the words' tables

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from app.kit.words import Words
 from engine import states
 from engine.ticket import Lock
 from engine.variational import NetworkFit, NetworkRun
@@ -15,6 +16,7 @@ Fit = TypeVar("Fit", bound=NetworkFit)
 Look = TypeVar("Look")
 Stop = Callable[[], bool]
 
+WORDS = Words(__file__)
 SHARE = 3.0  # times as long as a picture takes the training goes on before the next one
 
 
@@ -75,9 +77,7 @@ class Watched(Generic[Fit, Look]):
     @property
     def note(self) -> str:
         """What a picture says of a training that goes on; nothing of one that is done."""
-        if self.done:
-            return ""
-        return f"the network has learnt for {self.state.seconds:.1f} s and goes on: {100 * self.share:.0f} % of the training is done"
+        return "" if self.done else WORDS.phrase("training.note", seconds=self.state.seconds, share=100.0 * self.share)
 
     def advance(self, stop: Stop | None = None) -> None:
         """To the next look, or wait while somebody else trains. One that is stopped on the way is left out."""

@@ -20,6 +20,7 @@ from engine.judge import (
     Check,
     Kernel,
     TransitionKernel,
+    Verdict,
     agreement_check,
     divergence_check,
     energy_check,
@@ -37,7 +38,7 @@ from engine.spec import SpecError
 from engine.targets.target import TargetError
 from engine.variational import NetworkRun
 from lessons.weights import digits, training
-from lessons.weights.spec import EDGE, WeightsSpec
+from lessons.weights.spec import EDGE, WORDS, WeightsSpec
 from lessons.weights.training import BAND, WARMUP, data_of, functions, model_of, of_q, places, posterior_of
 
 Array = NDArray[np.float64]
@@ -46,6 +47,7 @@ CHAINS = 4
 NETWORKS = 4000  # drawn from q, independently
 PIECE = 50  # transitions between two looks at the ticket
 SURE = 2.0  # standard errors beyond which a ratio is called different from 1
+REGIONS = WORDS["regions"]
 
 # q and NUTS -----------------------------------------------------------------------------------------------------------
 
@@ -177,11 +179,11 @@ def regions(spec: WeightsSpec) -> dict[str, NDArray[np.bool_]]:
         line, seen = at[:, 0], np.sort(x[:, 0])
         inside = (line >= seen[0]) & (line <= seen[-1])
         near = np.abs(line[:, None] - seen).min(axis=1) <= 0.25
-        return {"among the data": inside & near, "between them": inside & ~near, "outside": ~inside}
+        return {REGIONS["data"]: inside & near, REGIONS["between"]: inside & ~near, REGIONS["outside"]: ~inside}
     nearest = np.sqrt(((at[:, None] - x) ** 2).sum(axis=2)).min(axis=1)
     centre = np.sqrt((at**2).sum(axis=1)) < 0.3
     near = nearest <= 0.15
-    return {"among the data": near, "centre": centre & ~near, "elsewhere": ~near & ~centre}
+    return {REGIONS["data"]: near, REGIONS["centre"]: centre & ~near, REGIONS["elsewhere"]: ~near & ~centre}
 
 
 @dataclass(frozen=True)
@@ -319,10 +321,10 @@ def faults(spec: WeightsSpec) -> dict[str, WeightsSpec]:
     """The mistakes in the objective; a forgotten n/B needs minibatches of the curve."""
     if spec.problem == "digits":
         return {}
-    found = {"KL counted a tenth": spec.replace(variant="light_kl")}
+    found = {WORDS.phrase("faults.light_kl"): spec.replace(variant="light_kl")}
     if spec.problem == "curve" and spec.size > 3:
         batch = spec.batch if spec.minibatch < spec.size else spec.size // 3
-        found["n/B of a minibatch forgotten"] = spec.replace(variant="no_scaling", batch=batch)
+        found[WORDS.phrase("faults.no_scaling")] = spec.replace(variant="no_scaling", batch=batch)
     return {name: planted for name, planted in found.items() if planted.variant != spec.variant}
 
 
@@ -369,11 +371,7 @@ def _gradient_check(spec: WeightsSpec, cancel: Any) -> list[Check]:
             covariance = covariance + np.cov(own.T) / count + np.diag((1e-4 * (1.0 + np.abs(right_))) ** 2)  # singles
             z.append((own.mean(axis=0) - right_) / np.sqrt(np.diag(covariance)))
             blocks.append(correlation_of(covariance))
-        words = (
-            f"At the first and the last q, {ESTIMATES * work:,} gradients of the training kernel were averaged and "
-            "compared with the ELBO's gradient, computed in double precision through the posterior that NUTS uses: of "
-            f"{sum(map(len, z))} components"
-        )
+        words = WORDS.phrase("checks.gradient", estimates=ESTIMATES * work, components=sum(map(len, z)))
         return looked(number, "gradient", np.concatenate(z), block_diag(*blocks), words, kind="kernel")
 
     return [two_looks(look)]
@@ -392,22 +390,14 @@ def _settled_check(spec: WeightsSpec, cancel: Any) -> Check:
     if is_planted(STUCK):
         mean, sd = of_q(training.start(spec))
     if not (np.all(np.isfinite(mean)) and np.all(np.isfinite(sd))):
-        words = "Training has broken down: q is no number."
-        return Check("settled", "fail", math.inf, SETTLED, words, "nats", kind="run")
+        return Check("settled", "fail", math.inf, SETTLED, WORDS.phrase("checks.broken"), "nats", kind="run")
     slope, covariance = exact_gradient(spec, mean, sd, SLOPES, spec.seed + 1)
     scale = np.concatenate([sd, math.sqrt(0.5) * sd / -np.expm1(-sd)])  # of a mean; of ρ, by way of log sd
     gain = 0.5 * float((scale**2 * (slope**2 - np.diag(covariance))).sum())
-    words = f"At the last q the slope of the ELBO promises {max(gain, 0.0):.2f} nats more (one Newton step)"
-    if gain < SETTLED:
-        return Check("settled", "pass", gain, SETTLED, f"{words}: training has come to rest.", "nats", kind="run")
-    if spec.variant != "exact":
-        words += ": it climbed something else, so it rests elsewhere."
-        return Check("settled", "unknown", gain, SETTLED, words, "nats", kind="run")
-    if gain > LOST:
-        words += ": it has learnt nothing, or lost it again."
-        return Check("settled", "fail", gain, SETTLED, words, "nats", kind="run")
-    words += ": training stopped on the way. More steps, or a larger step size, would take it further."
-    return Check("settled", "unknown", gain, SETTLED, words, "nats", kind="run")
+    verdict: Verdict = "pass" if gain < SETTLED else "fail" if spec.variant == "exact" and gain > LOST else "unknown"
+    rest = {"pass": "at_rest", "fail": "lost"}.get(verdict, "on_the_way" if spec.variant == "exact" else "elsewhere")
+    sentence = f"{WORDS.phrase('checks.promise', gain=max(gain, 0.0))}{WORDS.phrase(f'checks.{rest}')}"
+    return Check("settled", verdict, gain, SETTLED, sentence, "nats", kind="run")
 
 
 def chains_checks(spec: WeightsSpec, cancel: Any) -> list[Check]:
@@ -415,10 +405,10 @@ def chains_checks(spec: WeightsSpec, cancel: Any) -> list[Check]:
     found = reference(spec, cancel)
     at = watched(spec)
     values = np.concatenate([found.values[:, :, at], found.recording.log_density[:, :, None]], axis=2)
-    names = [f"the function at {_place(spec, row)}" for row in at]
+    names = [WORDS.phrase("checks.function", place=_place(spec, row)) for row in at]
     assert found.recording.energy is not None
     return [
-        agreement_check(values, [*names, "the log density"], "chains of NUTS agree"),
+        agreement_check(values, [*names, WORDS.phrase("checks.log_density")], WORDS.phrase("checks.agree")),
         divergence_check(found.recording.divergent),
         energy_check(found.recording.energy),
     ]
@@ -430,15 +420,11 @@ def _place(spec: WeightsSpec, row: int) -> str:
 
 def _distance_check(spec: WeightsSpec, cancel: Any) -> Check:
     """How far q is from the posterior, told and not judged."""
+    name = WORDS.phrase("checks.from_posterior")
     if spec.prior == "mixture":
-        words = "NUTS has the wide normal as prior, not the mixture, so the ratio compares two posteriors."
-        return unknown("q and the posterior", words, kind="numbers")
+        return unknown(name, WORDS.phrase("checks.other_prior"), kind="numbers")
     told = ", ".join(f"{line.ratio:.2g} {line.name}" for line in compared(spec, cancel))
-    words = (
-        "q is an approximation: its distance from the posterior is shown and is not meant to be 0. Its sd is, over "
-        f"that of NUTS: {told}. No exact answer is known for a network."
-    )
-    return unknown("q and the posterior", words, kind="numbers")
+    return unknown(name, WORDS.phrase("checks.ratios", told=told), kind="numbers")
 
 
 def _bound_check(spec: WeightsSpec, cancel: Any) -> list[Check]:
@@ -448,14 +434,19 @@ def _bound_check(spec: WeightsSpec, cancel: Any) -> list[Check]:
     try:
         found = evidence(spec, cancel)
     except (TargetError, SpecError) as error:
-        return [unknown("bound", f"The evidence could not be estimated: {error}.", kind="kernel")]
+        return [unknown("bound", WORDS.phrase("checks.no_evidence", error=error), kind="kernel")]
     value, wobble = elbo(spec)
     above = value - found.log_evidence
     z = above / max(math.hypot(wobble, found.error), 1e-9)
     p = 0.5 * math.erfc(z / math.sqrt(2.0))
-    sentence = (
-        f"ELBO {value:.2f} ± {wobble:.2f}, log p(y) {found.log_evidence:.2f} ± {found.error:.2f}, found by annealing: a "
-        f"gap of {-above:.2f} nats, KL(q‖posterior). A right q in one alone of {math.exp(copies(spec)):,.0f} equal "
-        f"copies would be {copies(spec):.2f} below."
+    sentence = WORDS.phrase(
+        "checks.bound",
+        elbo=value,
+        wobble=wobble,
+        evidence=found.log_evidence,
+        error=found.error,
+        gap=-above,
+        copies=math.exp(copies(spec)),
+        below=copies(spec),
     )
     return [Check("bound", "pass" if p >= ALONE else "fail", z, Z_LIMIT, sentence, "SE", kind="kernel", p=p)]

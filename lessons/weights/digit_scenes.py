@@ -24,8 +24,8 @@ from lessons.weights.spec import WORDS, WeightsSpec
 
 Array = NDArray[np.float64]
 
-PLAN = "mean-images*6 sd-images*6 idle*4 / means*5 ratios*5 prune*6 / seen*5 votes*6 elbo*5"
-HEIGHTS = (200, 220, 220)
+PLAN = "mean-images*8 sd-images*8 / means*4 ratios*4 prune*4 idle*4 / seen*5 votes*6 elbo*5"
+HEIGHTS = (180, 220, 220)
 RATE = 4.0  # looks a second
 FIRST = 0.5  # s of training before the first picture
 IN_ROW, SEEN_IN_ROW = 5, 3  # images of a sheet
@@ -41,12 +41,18 @@ def scene(spec: WeightsSpec) -> bytes:
 
 
 def grow(spec: WeightsSpec, job: Any) -> bytes | None:
-    """The same, with pictures on the way while data are fetched and the network learns; None when stopped."""
-    if not sources.is_here(spec.images):
-        job.publish(scene(spec))
-        sources.fetch(spec.images, job)
-    if job.is_set():
-        return None
+    """The same, with pictures on the way while the network learns; None when stopped. Data that are not here are fetched
+    behind the picture of what stands in for them.
+    """
+    here, found = sources.is_here(spec.images), _grown(spec, job)
+    if here or found is None:
+        return found
+    job.publish(found)
+    sources.fetch(spec.images, job)
+    return None if job.is_set() else _grown(spec, job)
+
+
+def _grown(spec: WeightsSpec, job: Any) -> bytes | None:
     shared = digits.learning(spec)
     return shared.grown(lambda state: picture(spec, state, shared.note), job, FIRST)
 
@@ -188,7 +194,7 @@ def _elbo(made: Scene, spec: WeightsSpec, looks: tuple[Look, ...]) -> None:
     )
     panel.line(epoch, energy, show="upto", role="likelihood", dash=True, label=WORDS.phrase("digit_stage.energy"))
     panel.line(epoch, -kl, show="upto", role="prior", width=1.3, label=WORDS.phrase("digit_stage.kl"))
-    panel.line(epoch, energy - kl, show="upto", role="ink", width=2.5, label="ELBO")
+    panel.line(epoch, energy - kl, show="upto", role="ink", width=2.5, label=WORDS.phrase("stage.elbo_line"))
 
 
 def _words(made: Scene, spec: WeightsSpec, looks: tuple[Look, ...]) -> None:
@@ -198,12 +204,11 @@ def _words(made: Scene, spec: WeightsSpec, looks: tuple[Look, ...]) -> None:
     threshold, idle = np.array([safe(look) for look in looks]), digits.never_inked(spec)
     made.readout("elbo", WORDS.phrase("digit_stage.card_elbo"), show="at", epoch=epoch, energy=energy, kl=kl, elbo=energy - kl)
     made.readout("ways", WORDS.phrase("digit_stage.card_ways"), show="at", **percent)
-    made.readout("cut", WORDS.phrase("digit_stage.card_cut"), show="at", cut=cut, threshold=threshold)
     if idle.any():
         mean, low, high = spec.prior_sd * column(looks, "idle").T
         text = WORDS.phrase("digit_stage.card_idle", pixels=idle.sum(), weights=idle.sum() * spec.hidden, sd=spec.prior_sd)
         made.readout("idle", text, show="at", mean=mean, low=low, high=high)
-    made.say(WORDS.phrase("digit_stage.say"), epoch=epoch, averaged=percent["averaged"], cut=cut)
+    made.say(WORDS.phrase("digit_stage.say"), epoch=epoch, averaged=percent["averaged"])
     made.table(
         {
             "epoch": epoch,

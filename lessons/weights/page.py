@@ -10,24 +10,13 @@ from lessons.weights.digits import TESTED
 from lessons.weights.panels import diagnostics, panels
 from lessons.weights.questions import QUESTIONS
 from lessons.weights.scenes import PREVIEWS, grow, scene
-from lessons.weights.spec import CLASSES, SCENARIOS, WORDS, WeightsSpec
-
-PROBLEMS = {"curve": "a curve", "plane": "XOR", "digits": "digits"}
-DATA = {"made": "made", "own": "your own points"}
-PRIORS = {"normal": "normal", "mixture": "mixture of two"}
-ESTIMATORS = {"weights": "of each weight", "local": "of each unit's input", "flipout": "once, signs turned"}
-NOISES = {
-    "weights": "noise in every weight",
-    "local": "noise in every unit's input",
-    "flipout": "noise drawn once, its signs turned for every point",
-}
-VARIANTS = {"exact": "no, the right objective", "no_scaling": "forget n/B of a minibatch", "light_kl": "count a tenth of the KL"}
+from lessons.weights.spec import CLASSES, IMAGES, SCENARIOS, WORDS, WeightsSpec
 
 
 def controls(panel: Controls[WeightsSpec]) -> None:
     """The widgets beside the stage."""
     spec = panel.spec
-    panel.segmented("problem", "Problem", PROBLEMS)
+    panel.segmented("problem")
     if spec.problem == "digits":
         _digit_controls(panel)
     else:
@@ -35,49 +24,48 @@ def controls(panel: Controls[WeightsSpec]) -> None:
 
 
 def _digit_controls(panel: Controls[WeightsSpec]) -> None:
-    panel.segmented("images")
+    panel.segmented("images", names=IMAGES)
     panel.slider("hidden")
-    panel.slider("prior_sd", "Prior sd σ")
+    panel.slider("prior_sd")
     panel.remark("bundled")
-    panel.note(sources.WHERE)
-    panel.remark("mnist", tested=TESTED)
+    panel.remark("mnist", where=sources.WHERE, tested=TESTED)
 
 
 def _small_controls(panel: Controls[WeightsSpec]) -> None:
     """Of the problems where NUTS runs beside q."""
     spec = panel.spec
-    panel.segmented("data", "Data", DATA)
+    panel.segmented("data")
     if spec.data == "own":
         if spec.problem == "curve":
-            panel.points("pairs", label="Points: x, y, 0")
+            panel.points("pairs")
         else:
             panel.points("points", CLASSES)
     elif spec.problem == "curve":
-        panel.slider("rows", "Points n")
-        panel.slider("gap", "Gap: no data within")
+        panel.slider("rows")
+        panel.slider("gap")
     else:
-        panel.slider("corner", "Points per corner")
+        panel.slider("corner")
     if spec.data == "made":
-        panel.button("Edit these points", own_copy, help="Take them as your own points: click, drag and delete them")
-    panel.slider("units", "Hidden units k")
-    panel.slider("prior_sd", "Prior sd σ")
-    with panel.more("Training of q"):
-        panel.slider("initial_sd", "sd of q at the start")
-        panel.slider("steps", "Steps")
-        panel.slider("step_size", "Step size η")
-        panel.slider("batch", "Minibatch B (0: all data)")
-        panel.segmented("estimator", "Noise is drawn", ESTIMATORS)
-        panel.slider("warm_up", "Warm-up of the KL")
-    with panel.more("Prior, noise, NUTS"):
-        panel.segmented("prior", "Prior", PRIORS)
+        panel.button("edit", own_copy)
+    panel.slider("units")
+    panel.slider("prior_sd")
+    with panel.more("training"):
+        panel.slider("initial_sd")
+        panel.slider("steps")
+        panel.slider("step_size")
+        panel.slider("batch")
+        panel.segmented("estimator")
+        panel.slider("warm_up")
+    with panel.more("prior"):
+        panel.segmented("prior")
         if spec.prior == "mixture":
-            panel.slider("mixture_share", "Share of the wide one")
-            panel.slider("mixture_sd", "sd of the narrow one")
+            panel.slider("mixture_share")
+            panel.slider("mixture_sd")
         if spec.problem == "curve":
-            panel.slider("noise_sd", "Noise sd")
-        panel.slider("draws", "NUTS draws")
-    with panel.more("Break it"):
-        panel.select("variant", "Wrong on purpose", VARIANTS)
+            panel.slider("noise_sd")
+        panel.slider("draws")
+    with panel.more("break"):
+        panel.select("variant")
 
 
 def own_copy(spec: WeightsSpec) -> dict:
@@ -97,18 +85,11 @@ def runs(spec: WeightsSpec) -> str:
     """Which kernel runs."""
     if spec.problem == "digits":
         return WORDS.phrase("runs.digits", layers=spec.hidden)
-    noise = NOISES[spec.estimator]
+    noise = WORDS.phrase(f"runs.{spec.estimator}")
     if spec.warm_up:
-        noise += f", the KL's weight growing to 1 over the first {spec.warm_up:.0%} of the steps"
-    wrong = {
-        "exact": "",
-        "no_scaling": " Wrong on purpose: a minibatch is taken for all the data.",
-        "light_kl": " Wrong on purpose: the KL counts a tenth.",
-    }[spec.variant]
-    return (
-        f"Bayes by Backprop: independent normals, reparameterised gradients ({noise}), Adam.{wrong} Beside it NUTS on "
-        "the same posterior. q is an approximation: what is checked is how it is trained, not that it is exact."
-    )
+        noise = WORDS.phrase("runs.warm_up", noise=noise, share=spec.warm_up)
+    wrong = "" if spec.variant == "exact" else f" {WORDS.phrase(f'runs.{spec.variant}')}"
+    return WORDS.phrase("runs.small", noise=noise, wrong=wrong)
 
 
 LESSON = Lesson(

@@ -14,7 +14,7 @@ from app.kit.text import number
 from lessons.weights import analysis, digit_panels
 from lessons.weights.analysis import CHAINS, NETWORKS, SURE, Ratio
 from lessons.weights.scenes import MAP, names
-from lessons.weights.spec import REACH, WeightsSpec
+from lessons.weights.spec import REACH, WORDS, WeightsSpec
 from lessons.weights.training import CELLS, WARMUP, data_of, of_q, places
 
 Array = NDArray[np.float64]
@@ -42,41 +42,39 @@ def _ratio(spec: WeightsSpec, cancel: Any) -> Figure:
 
 def _said(spec: WeightsSpec, found: Ratio) -> str:
     """Where q is overconfident and by how much, in words."""
-    where = "of the line" if spec.problem == "curve" else "of the plane"
     least = int(np.argmin(found.ratio))
-    at = ", ".join(number(float(v), 2) for v in places(spec.problem)[least])
-    words = (
-        f"q is narrower than NUTS on {100 * found.overconfident.mean():.0f} % {where} shown and wider on "
-        f"{100 * found.too_wide.mean():.0f} %, beyond {SURE:g} standard errors. It is most overconfident at ({at}), "
-        f"where its sd is {found.ratio[least]:.2f} ({found.low[least]:.2f} to {found.high[least]:.2f}) of the other "
-        "(errors are those of one place; this is the smallest of many)."
+    words = WORDS.phrase(
+        f"panels.said_{spec.problem}",
+        narrower=100 * found.overconfident.mean(),
+        wider=100 * found.too_wide.mean(),
+        sure=SURE,
+        at=", ".join(number(float(v), 2) for v in places(spec.problem)[least]),
+        ratio=found.ratio[least],
+        low=found.low[least],
+        high=found.high[least],
     )
-    if spec.prior == "mixture":
-        words += " NUTS has the wide normal as its prior here, so this compares two posteriors."
-    return words
+    return f"{words} {WORDS.phrase('panels.other_prior')}" if spec.prior == "mixture" else words
 
 
 def _along(spec: WeightsSpec, found: Ratio) -> Figure:
     x = places("curve")[:, 0]
-    figure = charts.blank("x", "sd of q / sd of NUTS (log scale)")
+    figure = charts.blank("x", WORDS.phrase("panels.ratio_axis"))
     edge = {"width": 0, "color": theme.colour("reject")}
     figure.add_scatter(x=x, y=found.low, mode="lines", line=edge, showlegend=False, hoverinfo="skip")
     band = {"mode": "lines", "line": edge, "fill": "tonexty", "fillcolor": theme.colour("reject", 0.25)}
-    figure.add_scatter(x=x, y=found.high, name=f"± {SURE:g} standard errors", **band)
+    figure.add_scatter(x=x, y=found.high, name=WORDS.phrase("panels.errors", sure=SURE), **band)
     line = {"color": theme.colour("reject"), "width": 2}
-    figure.add_scatter(x=x, y=found.ratio, mode="lines", line=line, name="ratio")
+    figure.add_scatter(x=x, y=found.ratio, mode="lines", line=line, name=WORDS.phrase("panels.ratio"))
     look = {"color": theme.colour("ink"), "dash": "dash", "width": 1.5}
-    figure.add_scatter(x=[x[0], x[-1]], y=[1.0, 1.0], mode="lines", line=look, name="equally sure")
+    figure.add_scatter(x=[x[0], x[-1]], y=[1.0, 1.0], mode="lines", line=look, name=WORDS.phrase("panels.equally_sure"))
     seen = data_of(spec)[0][:, 0]
     marker = {"symbol": "diamond", "size": 7, "color": theme.colour("class-1")}
     bottom = 0.9 * float(found.low.min())
-    figure.add_scatter(x=seen, y=np.full(len(seen), bottom), mode="markers", marker=marker, name="data")
+    figure.add_scatter(x=seen, y=np.full(len(seen), bottom), mode="markers", marker=marker, name=WORDS.phrase("panels.data"))
     figure.update_yaxes(type="log", tickvals=[0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10])
-    caption = (
-        f"{_said(spec, found)} Monte Carlo error of {number(NETWORKS)} networks drawn from q and {CHAINS} × "
-        f"{number(spec.draws)} NUTS draws."
-    )
-    return Figure("How overconfident, along x", figure, caption, caption)
+    made = WORDS.phrase("panels.made_along", networks=number(NETWORKS), chains=CHAINS, draws=number(spec.draws))
+    caption = f"{_said(spec, found)} {made}"
+    return Figure(WORDS.phrase("panels.along"), figure, caption, caption)
 
 
 def _over(spec: WeightsSpec, found: Ratio) -> Figure:
@@ -86,21 +84,25 @@ def _over(spec: WeightsSpec, found: Ratio) -> Figure:
     figure = charts.blank("x₁", "x₂", height=380)
     scale = [[k / 2, theme.colour(role)] for k, role in enumerate(("class-0", "surface", "class-1"))]
     figure.add_heatmap(
-        x=middles, y=middles, z=values, zmin=-MAP, zmax=MAP, colorscale=scale, name="log₂ ratio", colorbar={"title": {"text": "log₂ ratio"}}
+        x=middles,
+        y=middles,
+        z=values,
+        zmin=-MAP,
+        zmax=MAP,
+        colorscale=scale,
+        name=WORDS.phrase("panels.log_ratio"),
+        colorbar={"title": {"text": WORDS.phrase("panels.log_ratio")}},
     )
     x, y = data_of(spec)
     for label, symbol in ((0, "circle-open"), (1, "triangle-up-open")):
         marker = {"symbol": symbol, "size": 6, "color": theme.colour("ink")}
         rows = x[y == label]
-        figure.add_scatter(x=rows[:, 0], y=rows[:, 1], mode="markers", marker=marker, name=f"class {label}")
+        figure.add_scatter(x=rows[:, 0], y=rows[:, 1], mode="markers", marker=marker, name=WORDS.phrase("panels.class", label=label))
     figure.update_xaxes(constrain="domain")
     figure.update_yaxes(scaleanchor="x", constrain="domain")
-    caption = (
-        f"{_said(spec, found)} −1 (blue): half as wide as NUTS, +1 (orange): twice. Cells whose ratio is within "
-        f"{SURE:g} standard errors of 1 are left empty. {number(NETWORKS)} networks from q, "
-        f"{CHAINS} × {number(spec.draws)} NUTS draws."
-    )
-    return Figure("How overconfident, over the plane", figure, caption, caption)
+    made = WORDS.phrase("panels.made_over", sure=SURE, networks=number(NETWORKS), chains=CHAINS, draws=number(spec.draws))
+    caption = f"{_said(spec, found)} {made}"
+    return Figure(WORDS.phrase("panels.over"), figure, caption, caption)
 
 
 def _regions(spec: WeightsSpec, cancel: Any) -> Table:
@@ -110,26 +112,21 @@ def _regions(spec: WeightsSpec, cancel: Any) -> Table:
         "sd of q": [line.q for line in lines],
         "sd of NUTS": [line.nuts for line in lines],
         "ratio": [line.ratio for line in lines],
-        f"± {SURE:g} SE": [f"{line.low:.2f} to {line.high:.2f}" for line in lines],
+        f"± {SURE:g} SE": [WORDS.phrase("panels.from_to", low=line.low, high=line.high) for line in lines],
         "NUTS inside q's 90 % band (%)": [f"{100 * line.inside:.0f}" for line in lines],
     }
-    caption = (
-        "Medians over the places of each region. A q that were right would hold 90 % of the NUTS draws in its 90 % "
-        "band everywhere: less is overconfidence, more is the opposite. A band may be as wide and still lie elsewhere."
-    )
+    caption = WORDS.phrase("panels.regions_caption")
     if spec.problem == "curve" and spec.data == "made":
         for name, field in (("q", "q_truth"), ("NUTS", "nuts_truth")):
             shares = [getattr(line, field) for line in lines]
             columns[f"true curve in the band of {name} (%)"] = ["–" if math.isnan(share) else f"{100 * share:.0f}" for share in shares]
-        caption += " The true curve is one curve and one data set, judged only where |x| < 2: a share, not a guarantee."
+        caption = f"{caption} {WORDS.phrase('panels.one_curve')}"
     if spec.problem == "plane":
         draws = analysis.drawn(spec)
         chains = analysis.reference(spec, cancel).recording.draws
-        caption += (
-            f" Of the {spec.size} points the averaged networks of q get {100 * analysis.right(spec, draws):.0f} % "
-            f"right, those of NUTS {100 * analysis.right(spec, chains.reshape(-1, draws.shape[1])):.0f} %."
-        )
-    return Table("By region, and coverage", columns, caption)
+        right = [100 * analysis.right(spec, values) for values in (draws, chains.reshape(-1, draws.shape[1]))]
+        caption = f"{caption} {WORDS.phrase('panels.points_right', points=spec.size, q=right[0], nuts=right[1])}"
+    return Table(WORDS.phrase("panels.regions"), columns, caption)
 
 
 def _starts(spec: WeightsSpec, cancel: Any) -> Table:
@@ -146,16 +143,12 @@ def _starts(spec: WeightsSpec, cancel: Any) -> Table:
         columns["sd at the start"].append(start)
         columns["ELBO (nats)"].append(f"{value:.1f}".replace("-", "−"))
         columns["±"].append(f"{error:.1f}")
-        columns["units in use"].append(f"{units_in_use(other)} of {spec.units}")
+        columns["units in use"].append(WORDS.phrase("panels.of_units", used=units_in_use(other), units=spec.units))
         columns["typical sd"].append(float(np.median(sd)))
         if spec.problem == "plane":
             columns["points right (%)"].append(f"{100 * analysis.right(other, analysis.drawn(other)):.0f}")
-    caption = (
-        "The same settings and seed, trained again from other sds. The ELBO is that of the right objective, over "
-        f"{number(NETWORKS)} draws; different ends mean local maxima, or training that has not come to rest. A unit is "
-        f"in use if the weight that leads out of it has |μ| above {IN_USE:g} sd."
-    )
-    return Table("Other starts", columns, caption)
+    caption = WORDS.phrase("panels.starts_caption", networks=number(NETWORKS), in_use=IN_USE)
+    return Table(WORDS.phrase("panels.starts"), columns, caption)
 
 
 def units_in_use(spec: WeightsSpec) -> int:
@@ -174,20 +167,22 @@ def diagnostics(spec: WeightsSpec, cancel: Any) -> list[Table]:
     recording = found.recording
     gradients = int(recording.gradient_evaluations.sum() + recording.warmup_gradient_evaluations.sum())
     cost: dict[str, Column] = {
-        "posterior by": ["q (Bayes by Backprop)", "NUTS"],
-        "networks": ["any number, at once", f"{CHAINS} × {number(spec.draws)} draws"],
+        "posterior by": [WORDS.phrase("panels.by_q"), "NUTS"],
+        "networks": [WORDS.phrase("panels.any_number"), WORDS.phrase("panels.draws", chains=CHAINS, draws=number(spec.draws))],
         "gradients": [number(run.total), number(gradients)],
         "points a gradient": [run.batch, spec.size],
         "seconds": [run.seconds, recording.seconds],
         "R-hat of functions": ["–", f"{found.rhat:.3f}"],
-        "least ESS": ["independent", number(round(found.ess))],
+        "least ESS": [WORDS.phrase("panels.independent"), number(round(found.ess))],
         "ESS / s": ["–", number(round(found.ess / max(recording.seconds, 1e-9)))],
         "divergent": ["–", int(recording.divergent.sum())],
     }
-    words = (
-        f"NUTS with {WARMUP} warm-up transitions, {CHAINS} chains. R-hat and ESS are those of the function at "
-        f"{len(analysis.watched(spec))} places, never of weights: {number(round(math.exp(analysis.copies(spec))))} "
-        "weight vectors make the same function (units change places, or flip both their signs)."
+    words = WORDS.phrase(
+        "panels.cost_caption",
+        warmup=WARMUP,
+        chains=CHAINS,
+        places=len(analysis.watched(spec)),
+        copies=number(round(math.exp(analysis.copies(spec)))),
     )
     mean, sd = of_q(run)
     flat = recording.draws.reshape(-1, len(mean))
@@ -201,8 +196,5 @@ def diagnostics(spec: WeightsSpec, cancel: Any) -> list[Table]:
         "mean of chain 1": list(chains[0]),
         "mean of chain 2": list(chains[1]),
     }
-    about = (
-        f"w: to a unit; b: its bias; v: out of it; c: the output's bias. Prior sd {spec.prior_sd:g}. Chains that agree "
-        "on every function may sit at different copies of it, and q at one alone."
-    )
-    return [Table("Cost", cost, words), Table("The weights", weights, about)]
+    about = WORDS.phrase("panels.weights_caption", sd=spec.prior_sd)
+    return [Table(WORDS.phrase("panels.cost"), cost, words), Table(WORDS.phrase("panels.weights"), weights, about)]

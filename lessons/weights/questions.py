@@ -14,8 +14,8 @@ RATIOS = (0.25, 0.7, 1.0, 1.6)
 
 
 def region(spec: WeightsSpec, name: str) -> analysis.Region:
-    """One line of the comparison."""
-    return next(line for line in analysis.compared(spec, NEVER) if line.name == name)
+    """One line of the comparison, by its name in the words."""
+    return next(line for line in analysis.compared(spec, NEVER) if line.name == analysis.REGIONS[name])
 
 
 def _outside(spec: WeightsSpec) -> int:
@@ -51,7 +51,7 @@ def _explain_gives_up(spec: WeightsSpec) -> Said:
 
 def between(spec: WeightsSpec) -> tuple[float, float]:
     """Ratio in the gap, with the right objective and as the spec has it."""
-    return region(spec.replace(variant="exact"), "between them").ratio, region(spec, "between them").ratio
+    return region(spec.replace(variant="exact"), "between").ratio, region(spec, "between").ratio
 
 
 def _light(spec: WeightsSpec) -> int:

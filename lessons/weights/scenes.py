@@ -15,12 +15,12 @@ from app.kit.preview import Preview
 from engine import ticket
 from engine.kept import kept
 from lessons.weights import digit_scenes, training
-from lessons.weights.spec import CLASSES, HEIGHT, MOST, REACH, WeightsSpec
+from lessons.weights.spec import CLASSES, HEIGHT, MOST, REACH, WORDS, WeightsSpec
 from lessons.weights.training import CELLS, FRAMES, NODES, SHOWN, Learning, Look, data_of, places
 
 Array = NDArray[np.float64]
 
-PHASES = (Phase("draw", "draw the weights"), Phase("slope", "ask for the slope"), Phase("step", "move μ and ρ"))
+PHASES = tuple(Phase(id, words) for id, words in WORDS["phases"].items())
 RATE = 5.0  # looks a second
 FIRST = 5  # looks of a first picture
 TALL, SMALL = 300, 220
@@ -87,8 +87,7 @@ def picture(spec: WeightsSpec, looks: Sequence[Look], total: int | None) -> byte
         autoplay=True,
         total=total,
         theme=theme.palette(),
-        label="A normal distribution for every weight of a small network, trained by Bayes by Backprop, beside NUTS "
-        f"on the same posterior: {'a curve' if spec.problem == 'curve' else 'XOR'}.",
+        label=WORDS.phrase("stage.label", problem=WORDS["options.problem"][spec.problem]),
     )
     if spec.problem == "curve":
         _curves(made, spec, looks)
@@ -114,8 +113,8 @@ def editable(spec: WeightsSpec) -> Editable | None:
 def _curves(made: Scene, spec: WeightsSpec, looks: Sequence[Look]) -> None:
     line, shown = places("curve")[:, 0], np.arange(len(looks))
     sides = (
-        ("q", "q: Bayes by Backprop", [look.q for look in looks], (0, 0, 10, 1)),
-        ("nuts", "NUTS, one chain so far", [look.nuts for look in looks], (10, 0, 10, 1)),
+        ("q", WORDS.phrase("stage.q"), [look.q for look in looks], (0, 0, 10, 1)),
+        ("nuts", WORDS.phrase("stage.nuts"), [look.nuts for look in looks], (10, 0, 10, 1)),
     )
     for id, title, views, place in sides:
         panel = made.panel(
@@ -138,17 +137,17 @@ def _curves(made: Scene, spec: WeightsSpec, looks: Sequence[Look]) -> None:
             at=shown,
             alpha=0.55,
             colorbar=id == "nuts",
-            label="1: the median; 0: no function there",
+            label=WORDS.phrase("stage.fan"),
         )
         for end in ("low", "high"):
             ends = np.stack([np.column_stack([line, getattr(view, end)]) for view in views])
-            label = "90 % of the functions" if end == "low" else None
+            label = WORDS.phrase("stage.band") if end == "low" else None
             panel.path(ends, at=shown, role="posterior", width=2.0, label=label)
         means = np.stack([np.column_stack([line, view.mean]) for view in views])
-        panel.path(means, at=shown, role="ink", width=2.2, label="mean")
+        panel.path(means, at=shown, role="ink", width=2.2, label=WORDS.phrase("stage.mean"))
         if spec.data == "made":
             fine = np.linspace(-REACH["curve"], REACH["curve"], 161)
-            panel.line(fine, training.truth(fine), role="truth", dash=True, width=1.6, label="true curve")
+            panel.line(fine, training.truth(fine), role="truth", dash=True, width=1.6, label=WORDS.phrase("stage.truth"))
         if id == "q":
             hands = np.stack([look.hand.weights for look in looks])
             panel.line(
@@ -157,22 +156,22 @@ def _curves(made: Scene, spec: WeightsSpec, looks: Sequence[Look]) -> None:
                 show=Show("at", phase=("draw", "slope")),
                 role="highlight",
                 width=2.0,
-                label="the network drawn",
+                label=WORDS.phrase("stage.drawn"),
             )
         if editable(spec) is None or id == "nuts":
             x, y = data_of(spec)
-            panel.points(np.column_stack([x[:, 0], y]), role="class-1", shape="diamond", size=3.6, label="data")
+            panel.points(np.column_stack([x[:, 0], y]), role="class-1", shape="diamond", size=3.6, label=WORDS.phrase("stage.data"))
     panel = made.panel(
         "ratio",
-        title="sd of q over sd of NUTS",
+        title=WORDS.phrase("stage.ratio"),
         x=Axis("x", -REACH["curve"], REACH["curve"]),
-        y=Axis("ratio of sds (log)", *RATIOS, log=True),
+        y=Axis(WORDS.phrase("stage.ratio_axis"), *RATIOS, log=True),
         place=(0, 1, 10, 1),
         height=SMALL,
     )
     ratios = np.stack([np.column_stack([line, ratio_of(look)]) for look in looks])
     panel.path(ratios, at=shown, role="reject", width=2.4)
-    panel.rule(y=1.0, role="truth", dash=True, label="equally sure")
+    panel.rule(y=1.0, role="truth", dash=True, label=WORDS.phrase("stage.equally_sure"))
     x, _ = data_of(spec)
     panel.points(np.column_stack([x[:, 0], np.full(len(x), 1.15 * RATIOS[0])]), role="class-1", shape="diamond", size=2.6)
     _elbo(made, looks, (10, 1, 10, 1))
@@ -191,10 +190,10 @@ def ratio_of(look: Look) -> Array:
 def _planes(made: Scene, spec: WeightsSpec, looks: Sequence[Look]) -> None:
     shown = np.arange(len(looks))
     rows = (
-        ("q", "q: mean P(class 1)", [look.q.mean for look in looks], 1.0, (0, 0, 9, 1)),
-        ("nuts", "NUTS so far: mean P(class 1)", [look.nuts.mean for look in looks], 1.0, (9, 0, 11, 1)),
-        ("q-sd", "q: sd of P", [look.q.sd for look in looks], 0.5, (0, 1, 9, 1)),
-        ("nuts-sd", "NUTS so far: sd of P", [look.nuts.sd for look in looks], 0.5, (9, 1, 11, 1)),
+        ("q", WORDS.phrase("stage.plane_q"), [look.q.mean for look in looks], 1.0, (0, 0, 9, 1)),
+        ("nuts", WORDS.phrase("stage.plane_nuts"), [look.nuts.mean for look in looks], 1.0, (9, 0, 11, 1)),
+        ("q-sd", WORDS.phrase("stage.plane_q_sd"), [look.q.sd for look in looks], 0.5, (0, 1, 9, 1)),
+        ("nuts-sd", WORDS.phrase("stage.plane_nuts_sd"), [look.nuts.sd for look in looks], 0.5, (9, 1, 11, 1)),
     )
     for id, title, values, high, place in rows:
         panel = _plane(made, id, title, place, editable(spec) if id == "q" else None)
@@ -207,12 +206,12 @@ def _planes(made: Scene, spec: WeightsSpec, looks: Sequence[Look]) -> None:
             at=shown,
             colormap="diverging" if high == 1.0 else "viridis",
             alpha=0.8 if high == 1.0 else 1.0,
-            label="P(class 1)" if high == 1.0 else "sd over networks",
+            label=WORDS.phrase("stage.probability" if high == 1.0 else "stage.spread"),
             colorbar=id.startswith("nuts"),
         )
         if id != "q" or editable(spec) is None:
             _points(panel, spec)
-    panel = _plane(made, "ratio", "log₂ (sd of q / sd of NUTS)", (0, 2, 11, 1), None)
+    panel = _plane(made, "ratio", WORDS.phrase("stage.log_ratio"), (0, 2, 11, 1), None)
     ratios = np.stack([np.log2(ratio_of(look)) for look in looks])
     panel.heatmap(
         quantised(ratios, -MAP, MAP),
@@ -222,7 +221,7 @@ def _planes(made: Scene, spec: WeightsSpec, looks: Sequence[Look]) -> None:
         high=MAP,
         at=shown,
         colormap="diverging",
-        label="log₂ of the ratio of sds",
+        label=WORDS.phrase("stage.log_ratio_scale"),
         colorbar=True,
     )
     _points(panel, spec)
@@ -258,15 +257,15 @@ def _elbo(made: Scene, looks: Sequence[Look], place: tuple[int, int, int, int]) 
     energy, kl = np.array([look.energy for look in looks]), np.array([look.kl for look in looks])
     panel = made.panel(
         "elbo",
-        title="ELBO = energy − KL",
-        x=Axis("step", 0.0, max(float(step[-1]), 1.0)),
-        y=Axis("nats", float(elbo.max()) - LOWEST, float(energy.max()) + 5.0),
+        title=WORDS.phrase("stage.elbo"),
+        x=Axis(WORDS.phrase("stage.step"), 0.0, max(float(step[-1]), 1.0)),
+        y=Axis(WORDS.phrase("stage.nats"), float(elbo.max()) - LOWEST, float(energy.max()) + 5.0),
         place=place,
         height=SMALL,
     )
-    panel.line(step, energy, show="upto", role="likelihood", dash=True, label="energy E[log p(y | w)]")
-    panel.line(step, -kl, show="upto", role="prior", width=1.3, label="−KL(q‖prior)")
-    panel.line(step, elbo, show="upto", role="ink", width=2.5, label="ELBO")
+    panel.line(step, energy, show="upto", role="likelihood", dash=True, label=WORDS.phrase("stage.energy"))
+    panel.line(step, -kl, show="upto", role="prior", width=1.3, label=WORDS.phrase("stage.kl"))
+    panel.line(step, elbo, show="upto", role="ink", width=2.5, label=WORDS.phrase("stage.elbo_line"))
 
 
 def names(spec: WeightsSpec) -> list[str]:
@@ -291,13 +290,15 @@ def _weights(made: Scene, spec: WeightsSpec, looks: Sequence[Look]) -> None:
     reach = 1.1 * max(float((np.abs(m) + s).max()) for m, s in zip(np.array(means), np.array(sds), strict=True))
     panel = made.panel(
         "weights",
-        title="Every weight: mean ± sd",
+        title=WORDS.phrase("stage.weights"),
         place=(0, 3, 12, 1),
         height=SMALL,
-        x=Axis("weight", 0.3, dim + 0.7, ticks=[(j + 1, labels[j]) for j in range(0, dim, stride)]),
-        y=Axis("weight", -reach, reach),
+        x=Axis(WORDS.phrase("stage.weight"), 0.3, dim + 0.7, ticks=[(j + 1, labels[j]) for j in range(0, dim, stride)]),
+        y=Axis(WORDS.phrase("stage.weight"), -reach, reach),
     )
-    for side, (role, width, offset, label) in enumerate((("posterior", 3.0, -0.15, "q"), ("reject", 1.6, 0.2, "NUTS so far"))):
+    for side, (role, width, offset, label) in enumerate(
+        (("posterior", 3.0, -0.15, "q"), ("reject", 1.6, 0.2, WORDS.phrase("stage.so_far")))
+    ):
         bars = np.stack([_bars(m[side], s[side], offset) for m, s in zip(means, sds, strict=True)])
         panel.path(bars, at=shown, role=role, width=width, dash=side == 1, label=label)
     panel.rule(y=0.0, role="grid")
@@ -328,9 +329,9 @@ def _one(made: Scene, spec: WeightsSpec, looks: Sequence[Look], name: str) -> No
     top = 1.1 * float(max(heights[-1].max(), min(normal[-1].max(), 4.0 * heights[-1].max())))
     panel = made.panel(
         "one",
-        title=f"One weight, {name}",
-        x=Axis(f"{name}, first input to first unit", -reach, reach),
-        y=Axis("density", 0.0, top),
+        title=WORDS.phrase("stage.one", name=name),
+        x=Axis(WORDS.phrase("stage.one_axis", name=name), -reach, reach),
+        y=Axis(WORDS.phrase("stage.density"), 0.0, top),
         place=(12, 3, 8, 1),
         height=SMALL,
     )
@@ -350,29 +351,23 @@ def _words(made: Scene, spec: WeightsSpec, looks: Sequence[Look]) -> None:
     sd = column("sd")
     made.readout(
         "weight",
-        f"{name} = μ + softplus(ρ)·ε = {{mean:.3f}} + {{sd:.3f}} × {{noise:+.2f}} = {{weight:.3f}}",
+        WORDS.phrase("stage.card_weight", name=name),
         show=draw,
         mean=column("mean"),
         sd=sd,
         noise=column("noise"),
         weight=column("weight"),
     )
-    made.readout("softplus", "softplus(ρ) = log(1 + exp ρ), ρ = {rho:.3f}", show=draw, rho=np.log(np.expm1(np.maximum(sd, 1e-9))))
-    if spec.estimator == "local":
-        made.readout("local", "(this run draws the input of each unit instead: the same mean, less noise)", show=draw)
-    if spec.estimator == "flipout":
-        made.readout("local", "(this run turns the signs of this noise for every point by itself: the same mean, less noise)", show=draw)
+    made.readout("softplus", WORDS.phrase("stage.card_softplus"), show=draw, rho=np.log(np.expm1(np.maximum(sd, 1e-9))))
+    if spec.estimator != "weights":
+        made.readout("local", WORDS.phrase(f"stage.card_{spec.estimator}"), show=draw)
     if spec.warm_up:
         weights = [min(1.0, look.step / (spec.warm_up * spec.steps)) for look in looks]
-        made.readout(
-            "warm-up", "the KL warms up: this run counts {weight:.0%} of it here, the ELBO shown all of it", weight=np.array(weights)
-        )
-    wrong = {"exact": "n/B", "no_scaling": "1 (wrong: n/B is forgotten)", "light_kl": "10 n/B (wrong: KL counts a tenth)"}
-    rows = spec.minibatch
+        made.readout("warm-up", WORDS.phrase("stage.card_warm_up"), weight=np.array(weights))
+    times = WORDS["times"][spec.variant]
     made.readout(
         "slope",
-        f"slope of log p(y | w) in {name}, {rows} of {spec.size} points: {{slope:+.3f}}; times {wrong[spec.variant]} = "
-        "{factor:.3g}: {total:+.3f}",
+        WORDS.phrase("stage.card_slope", name=name, batch=spec.minibatch, points=spec.size, times=times),
         show=slope,
         slope=column("slope"),
         factor=column("factor"),
@@ -380,28 +375,19 @@ def _words(made: Scene, spec: WeightsSpec, looks: Sequence[Look]) -> None:
     )
     made.readout(
         "mu",
-        "∂ELBO/∂μ ≈ {total:+.3f} + slope of the log prior {prior:+.3f} = {gradient:+.3f}",
+        WORDS.phrase("stage.card_mu"),
         show=step,
         total=column("slope") * column("factor"),
         prior=column("prior"),
         gradient=column("mean_gradient"),
     )
-    through = "slope × ε − sd/σ² + 1/sd" if spec.prior == "normal" else "(slope + prior's) × ε + 1/sd"
-    made.readout("rho", f"∂ELBO/∂ρ ≈ ({through}) (1 − exp(−sd)) = {{gradient:+.3f}}", show=step, gradient=column("rho_gradient"))
+    made.readout("rho", WORDS.phrase(f"stage.card_rho_{spec.prior}"), show=step, gradient=column("rho_gradient"))
     energy, kl = np.array([look.energy for look in looks]), np.array([look.kl for look in looks])
     error, elbo = np.array([look.error for look in looks]), np.array([look.elbo for look in looks])
-    made.readout(
-        "elbo", "ELBO = energy {energy:.2f} (± {error:.2f}) − KL {kl:.2f} = {elbo:.2f} nats", energy=energy, kl=kl, elbo=elbo, error=error
-    )
+    made.readout("elbo", WORDS.phrase("stage.card_elbo"), energy=energy, kl=kl, elbo=elbo, error=error)
     steps, draws = np.array([look.step for look in looks]), np.array([look.draw for look in looks])
     middle = np.array([float(np.median(ratio_of(look))) for look in looks])
-    made.say(
-        "Step {step:d} of training, {draw:d} NUTS draws: ELBO {elbo:.1f} nats, typical ratio of sds {ratio:.2f}.",
-        step=steps,
-        draw=draws,
-        elbo=elbo,
-        ratio=middle,
-    )
+    made.say(WORDS.phrase("stage.said"), step=steps, draw=draws, elbo=elbo, ratio=middle)
     made.table(
         {
             "training step": steps,

@@ -30,3 +30,15 @@ def test_the_light_kl_is_red(lab: Lab):
     page = lab.open("/weights?variant=light_kl&steps=200&draws=200&rows=8&units=2")
     expect(player(page).locator("canvas").first).to_be_visible(timeout=PATIENT)
     expect(red_sign(lab)).to_be_visible(timeout=PATIENT)
+
+
+def test_the_digits_learn_until_what_no_image_inks_is_the_prior(lab: Lab):
+    page = lab.open("/weights?problem=digits&hidden=10")
+    stage = player(page)
+    expect(stage.locator("canvas").first).to_be_visible(timeout=PATIENT)
+    card = stage.get_by_role("list", name="Arithmetic of this step")
+    expect(card.get_by_text(re.compile(r"no image inks 3 of the pixels: their 30 weights .* sd 1\.0000 to 1\.0000"))).to_be_visible(
+        timeout=PATIENT
+    )
+    expect(page.get_by_text("Pixels that are never inked").first).to_be_visible(timeout=PATIENT)
+    expect(page.get_by_role("button", name=re.compile("kernel ✓"))).to_be_visible(timeout=PATIENT)

@@ -3,7 +3,20 @@
 import numpy as np
 import pytest
 
-from app.kit.player.scene import ALIGNMENT, ROLES, Axis, Editable, Phase, Scene, SceneError, Show, compile_template, decode, read_layout
+from app.kit.player.scene import (
+    ALIGNMENT,
+    ROLES,
+    Axis,
+    Editable,
+    Phase,
+    Scene,
+    SceneError,
+    Show,
+    compile_template,
+    decode,
+    read_layout,
+    stairs,
+)
 
 N = 10
 PLANE = {"x": Axis("x", -1, 1), "y": Axis("y", -1, 1)}
@@ -559,3 +572,8 @@ def test_the_version_follows_every_file(tmp_path):
     second = version(tmp_path)
     (tmp_path / "b.js").write_text("2")
     assert len({first, second, version(tmp_path)}) == 3
+
+
+def test_stairs_are_the_outline_of_bars():
+    found = stairs(np.array([0.0, 1.0, 3.0]), np.array([[2.0, 5.0], [4.0, 0.0]]))
+    assert found.tolist() == [[[0, 2], [1, 2], [1, 5], [3, 5]], [[0, 4], [1, 4], [1, 0], [3, 0]]]

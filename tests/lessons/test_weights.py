@@ -491,7 +491,7 @@ def test_mnist_is_on_stage_at_its_full_size(few_of_mnist: Images, monkeypatch: p
     assert len(tiles) == digits.TILES and tiles[0].shape == (28, 28) and last.mean.shape == (digits.TILES, 28, 28)
     assert arrays[layers["seen"][1]["frames"]].shape == (1, 28, 28)
     names = [line["id"] for line in header["readouts"]]
-    assert {"elbo", "ways", "cut", "idle"} <= set(names) and analysis.checks(LARGE, NEVER)[-1].verdict == "pass"
+    assert {"elbo", "ways", "idle"} <= set(names) and analysis.checks(LARGE, NEVER)[-1].verdict == "pass"
     assert "28 pixels" in analysis.checks(LARGE, NEVER)[-1].sentence
     assert overall(analysis.audit(LARGE, NEVER)) == "pass"
     ways = panels.panels(LARGE, NEVER)[1]
