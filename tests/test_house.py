@@ -45,7 +45,6 @@ IN_PYTHON = {  # lessons whose words do not all stand in `words.toml` yet; none 
         "dropout",
         "families",
         "gibbs",
-        "model_selection",
         "own_chain",
         "perceptron",
         "race",
