@@ -15,7 +15,7 @@ from datasets.six import Curve
 from engine import linear
 from engine.kept import kept, lazy
 from engine.linear import Course, Posterior, polynomial_design
-from lessons.model_selection.spec import ModelSelectionLesson
+from lessons.model_selection.spec import WORDS, ModelSelectionLesson
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -24,18 +24,18 @@ FINE = 61  # inputs of every curve on the page
 GRID = np.linspace(0.0, 1.0, FINE)
 SHUFFLES = 20  # of the data, over which shuffled folds are averaged
 
-STRENGTHS = ((3.0, "barely worth a mention"), (20.0, "positive"), (150.0, "strong"), (math.inf, "very strong"))
+STRENGTHS = tuple(WORDS["strengths"].values())  # of a Bayes factor up to each limit, and beyond
+LIMITS = (3.0, 20.0, 150.0)
 
 
 def strength(log_factor: float) -> str:
     """Words for a Bayes factor above 1, after Kass and Raftery 1995; below 1 they speak for the other model."""
-    factor = math.exp(min(abs(log_factor), 700.0))
-    return next(words for limit, words in STRENGTHS if factor < limit)
+    return STRENGTHS[int(grade(log_factor))]
 
 
 def grade(log_factor: ArrayLike) -> Integers:
     """The number of those words, 0 to 3."""
-    return np.searchsorted([math.log(limit) for limit, _ in STRENGTHS[:-1]], np.abs(log_factor), side="right")
+    return np.searchsorted(np.log(LIMITS), np.abs(log_factor), side="right")
 
 
 def settings(spec: ModelSelectionLesson) -> dict[str, float]:

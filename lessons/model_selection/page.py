@@ -7,58 +7,52 @@ from lessons.model_selection import analysis, proof
 from lessons.model_selection.panels import diagnostics, panels
 from lessons.model_selection.questions import QUESTIONS
 from lessons.model_selection.scenes import PREVIEWS, on_event, scene
-from lessons.model_selection.spec import SCENARIOS, WORDS, ModelSelectionLesson
-
-PLAYS = {"data": "data arrive", "draws": "posterior draws", "razor": "Occam's razor"}
-BASES = {"legendre": "Legendre", "powers": "powers of x"}
-MISTAKES = {"none": "none", "best_fit": "judge by the best fit", "constant": "forget the prior's constant"}
+from lessons.model_selection.spec import MISTAKES, SCENARIOS, WORDS, ModelSelectionLesson
 
 
 def controls(panel: Controls[ModelSelectionLesson]) -> None:
     """The widgets beside the stage."""
     spec = panel.spec
-    panel.segmented("play", "What moves", PLAYS)
-    panel.slider("degree", "Degree followed")
-    panel.slider("prior_sd", "Prior sd s of a coefficient")
-    panel.segmented("basis", "Coefficients multiply", BASES)
-    panel.slider("noise_sd", "Noise σ assumed" if spec.noise == "known" else "Guess of the noise σ")
-    panel.segmented("noise", "Is the noise known?", {"known": "known", "unknown": "a guess"})
+    panel.segmented("play")
+    panel.slider("degree")
+    panel.slider("prior_sd")
+    panel.segmented("basis")
+    panel.slider("noise_sd", WORDS.phrase("controls.noise_sd" if spec.noise == "known" else "controls.noise_guess"))
+    panel.segmented("noise")
     if spec.noise == "unknown":
-        panel.slider("worth", "Guess worth (observations)")
+        panel.slider("worth")
     if spec.play == "data":
-        panel.segmented("order", "Order of arrival", {"random": "shuffled", "sorted": "left to right"})
+        panel.segmented("order")
     if spec.play == "draws":
-        panel.slider("at", "Read the curves at x′")
-        panel.slider("draws", "Draws")
-    panel.segmented("data", "Data", {"cosine": "cosine", "points": "your points"})
+        panel.slider("at")
+        panel.slider("draws")
+    panel.segmented("data")
     if spec.data == "points":
-        panel.points("points", label="Points: x, y, 0")
-        panel.note("Or click in the picture; a double click removes a point.")
+        panel.points("points")
+        panel.remark("points")
     else:
-        panel.slider("observations", "Points")
-        panel.slider("data_noise", "Noise sd of the data")
-        with panel.more("Other points"):
-            panel.number("data_seed", "Seed of the points")
-    with panel.more("Degrees and folds"):
-        panel.slider("degrees", "Highest degree compared")
-        panel.segmented("degree_prior", "Prior on the degree", {"uniform": "all alike", "halved": "halved each time"})
-        panel.slider("folds", "Folds")
-    panel.select("mistake", "Break it", MISTAKES)
+        panel.slider("observations")
+        panel.slider("data_noise")
+        with panel.more("other_points"):
+            panel.number("data_seed")
+    with panel.more("degrees"):
+        panel.slider("degrees")
+        panel.segmented("degree_prior")
+        panel.slider("folds")
+    panel.select("mistake")
 
 
 def runs(spec: ModelSelectionLesson) -> str:
     """Which formula runs."""
-    law = "normal" if spec.noise == "known" else "Normal-Gamma"
-    wrong = "" if spec.mistake == "none" else f" Broken on purpose: {MISTAKES[spec.mistake]}."
-    return (
-        f"engine.linear: {law} linear regression in closed form, against the sum of predictive scores, quadrature, "
-        f"weighted draws and simulated data.{wrong}"
-    )
+    formula = WORDS.phrase(f"runs.noise_{spec.noise}")
+    if spec.mistake == "none":
+        return formula
+    return f"{formula} {WORDS.phrase('runs.broken', mistake=WORDS['options.mistake'][spec.mistake])}"
 
 
 def faults(spec: ModelSelectionLesson) -> dict[str, ModelSelectionLesson]:
     """The mistakes by their words."""
-    return {words: spec.replace(mistake=name) for name, words in MISTAKES.items() if name != "none"}
+    return {WORDS["options.mistake"][name]: spec.replace(mistake=name) for name in MISTAKES if name != "none"}
 
 
 LESSON = Lesson(

@@ -12,7 +12,7 @@ from app.kit.charts import Column, Figure, Table
 from app.kit.text import number
 from engine.diagnostics import summarise
 from lessons.model_selection import analysis
-from lessons.model_selection.spec import ModelSelectionLesson
+from lessons.model_selection.spec import WORDS, ModelSelectionLesson
 
 Array = NDArray[np.float64]
 
@@ -40,11 +40,11 @@ def _occam(spec: ModelSelectionLesson) -> Figure:
     fit = np.array([p.log_fit for p in here.posteriors])
     occam = np.array([p.log_occam for p in here.posteriors])
     best = int(np.argmax(here.exact))
-    figure = charts.blank("degree", "log density (nats)", height=TALL)
+    figure = charts.blank(WORDS.phrase("stage.degree"), WORDS.phrase("panels.log_density"), height=TALL)
     for values, role, dash, symbol, words in (
-        (fit, "likelihood", "dash", "triangle-up", "fit"),
-        (occam, "prior", "dot", "square", "log Occam factor"),
-        (here.exact, "posterior", "solid", "circle", "their sum, the log evidence"),
+        (fit, "likelihood", "dash", "triangle-up", WORDS.phrase("panels.fit")),
+        (occam, "prior", "dot", "square", WORDS.phrase("panels.occam_factor")),
+        (here.exact, "posterior", "solid", "circle", WORDS.phrase("panels.log_evidence")),
     ):
         marker = {"symbol": symbol, "size": 8, "color": theme.colour(role)}
         figure.add_scatter(x=degrees, y=values, mode="lines+markers", line=_line(role, dash), marker=marker, name=words)
@@ -52,30 +52,25 @@ def _occam(spec: ModelSelectionLesson) -> Figure:
     high = float(fit.max())
     figure.layout.yaxis.range = [low - 3.0, high + 0.06 * (high - low) + 1.0]
     figure.layout.showlegend = True
-    said = (
-        f"From degree {best + 1} to {degrees[-1]} the fit gains {number(fit[-1] - fit[best])} nats and freedom costs "
-        f"{number(occam[best] - occam[-1])} more, so the evidence falls by {number(here.exact[best] - here.exact[-1])}."
-    )
     if best + 1 == degrees[-1]:
-        said = "Here the fit still pays for its freedom at the highest degree compared."
-    alt = f"Fit, Occam factor and log evidence against the degree; the evidence is highest at degree {best + 1}. {said}"
-    caption = (
-        "Fit is log p(y | posterior mean); it and the log Occam factor add up to the log evidence, always the right "
-        "one here. The Occam factor is about the posterior's width over the prior's, for all coefficients: the share "
-        "of its freedom that a model was left with. " + said
-    )
-    return Figure("Fit gained, freedom paid", figure, alt, caption)
+        said = WORDS.phrase("panels.still_pays")
+    else:
+        gained, paid, lost = fit[-1] - fit[best], occam[best] - occam[-1], here.exact[best] - here.exact[-1]
+        nats = {"gained": number(gained), "paid": number(paid), "lost": number(lost)}
+        said = WORDS.phrase("panels.paid", best=best + 1, highest=degrees[-1], **nats)
+    alt, caption = WORDS.phrase("panels.occam_alt", best=best + 1, said=said), WORDS.phrase("panels.occam_caption", said=said)
+    return Figure(WORDS.phrase("panels.occam"), figure, alt, caption)
 
 
 def _cross(spec: ModelSelectionLesson) -> Figure:
     found, degrees = analysis.validation(spec), np.array(spec.all_degrees())
-    figure = charts.blank("degree", "mean squared error (log scale)", height=TALL)
+    figure = charts.blank(WORDS.phrase("stage.degree"), WORDS.phrase("panels.squared_error"), height=TALL)
     figure.layout.yaxis.type = "log"
     shown = (
-        (found.training, "likelihood", "dash", "triangle-up", "on the data fitted to"),
-        (found.one_out, "posterior", "solid", "circle", "leave-one-out"),
-        (found.shuffled, "accept", "dot", "square", f"{found.folds} folds, shuffled"),
-        (found.neighbours, "highlight", "dashdot", "diamond", f"{found.folds} folds of neighbours"),
+        (found.training, "likelihood", "dash", "triangle-up", WORDS.phrase("panels.training")),
+        (found.one_out, "posterior", "solid", "circle", WORDS.phrase("panels.one_out")),
+        (found.shuffled, "accept", "dot", "square", WORDS.phrase("panels.shuffled", folds=found.folds)),
+        (found.neighbours, "highlight", "dashdot", "diamond", WORDS.phrase("panels.neighbours", folds=found.folds)),
     )
     for values, role, dash, symbol, words in shown:
         kept = np.where(values > 1e-12, values, np.nan)
@@ -86,21 +81,14 @@ def _cross(spec: ModelSelectionLesson) -> Figure:
     figure.layout.yaxis.range = [np.log10(0.6 * floor), np.log10(floor) + 3.6]
     figure.layout.showlegend = True
     best = analysis.fits(spec).best
-    lowest = [
-        f"{words} at {number(analysis.lowest(values))}" for values, _, _, _, words in shown[1:] if analysis.lowest(values) is not None
-    ]
-    said = "Lowest: " + ", ".join(lowest) + "." if lowest else "Too few points for cross-validation."
-    scored = 1 + int(np.argmax(found.scores))
-    caption = (
-        f"Least-squares fits (no prior). {said} The most probable degree is {best}; the Bayesian leave-one-out "
-        f"log score, which does use the prior, is best at {scored}. Folds of neighbours ask the curve to go on "
-        "beyond its data, which high degrees cannot; a missing mark means that some fold leaves too few points "
-        "for that degree."
-    )
-    last = degrees[-1]
+    lowest = [(words, at) for values, _, _, _, words in shown[1:] if (at := analysis.lowest(values)) is not None]
+    listed = ", ".join(WORDS.phrase("panels.lowest_at", error=words, degree=at) for words, at in lowest)
+    said = WORDS.phrase("panels.lowest", listed=listed) if lowest else WORDS.phrase("panels.too_few")
+    caption = WORDS.phrase("panels.cross_caption", said=said, best=best, scored=1 + int(np.argmax(found.scores)))
     if np.isfinite(found.neighbours[-1]) and found.neighbours[-1] > 10.0:
-        caption += f" Degree {last} is off the scale: {factor(float(np.log(found.neighbours[-1])))} with folds of neighbours."
-    return Figure("Cross-validation beside it", figure, f"Mean squared errors against the degree. {said}", caption)
+        error = factor(float(np.log(found.neighbours[-1])))
+        caption = f"{caption} {WORDS.phrase('panels.off_scale', degree=degrees[-1], error=error)}"
+    return Figure(WORDS.phrase("panels.cross"), figure, WORDS.phrase("panels.cross_alt", said=said), caption)
 
 
 def _factors(spec: ModelSelectionLesson) -> Table:
@@ -116,13 +104,10 @@ def _factors(spec: ModelSelectionLesson) -> Table:
         "leave-one-out error": list(cross.one_out),
         "leave-one-out log score": list(cross.scores),
     }
-    wrong = "" if spec.mistake == "none" else " With the mistake made on purpose."
-    caption = (
-        "Words after Kass and Raftery (1995): Bayes factors to 3 are barely worth a mention, to 20 positive, to 150 "
-        "strong, beyond very strong. They speak of two models; the probabilities also use the prior on degrees, "
-        f"{'the same for all' if spec.degree_prior == 'uniform' else 'halved from each degree to the next'}.{wrong}"
-    )
-    return Table("Degrees compared", columns, caption)
+    caption = WORDS.phrase("panels.factors_caption", prior=WORDS.phrase(f"panels.prior_{spec.degree_prior}"))
+    if spec.mistake != "none":
+        caption = f"{caption} {WORDS.phrase('panels.with_mistake')}"
+    return Table(WORDS.phrase("panels.factors"), columns, caption)
 
 
 def factor(log_factor: float) -> str:
@@ -140,8 +125,8 @@ def _average(spec: ModelSelectionLesson) -> Figure:
     average, single = here.average(), here.curve(here.best)
     fill = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
     for (mean, sd), role, dash, words in (
-        (average, "posterior", "solid", "average over all degrees"),
-        (single, "likelihood", "dash", f"degree {here.best} alone"),
+        (average, "posterior", "solid", WORDS.phrase("stage.average")),
+        (single, "likelihood", "dash", WORDS.phrase("stage.alone", degree=here.best)),
     ):
         if np.isfinite(sd).all():
             figure.add_scatter(x=at, y=mean - 2 * sd, showlegend=False, **fill)
@@ -153,31 +138,26 @@ def _average(spec: ModelSelectionLesson) -> Figure:
         y=here.least_squares(spec.degrees),
         mode="lines",
         line=_line("reject", "dot"),
-        name=f"degree {spec.degrees}, maximum likelihood",
+        name=WORDS.phrase("stage.likely", degree=spec.degrees),
     )
     curve = analysis.truth(spec)
     if curve is not None:
-        figure.add_scatter(x=at, y=curve, mode="lines", line=_line("truth", "dash"), name="true curve")
+        figure.add_scatter(x=at, y=curve, mode="lines", line=_line("truth", "dash"), name=WORDS.phrase("stage.true_curve"))
     marker = {"symbol": "circle-open", "size": 7, "color": theme.colour("ink")}
-    figure.add_scatter(x=here.data.x, y=here.data.y, mode="markers", marker=marker, name="data", showlegend=False)
+    figure.add_scatter(x=here.data.x, y=here.data.y, mode="markers", marker=marker, name=WORDS.phrase("panels.data"), showlegend=False)
     reach = max(1.75, 1.2 * float(np.abs(here.data.y).max()))
     figure.layout.yaxis.range = [-reach, reach]
     figure.layout.showlegend = True
-    said = f"The most probable degree, {here.best}, has probability {here.probability.max():.2f}."
+    told = [WORDS.phrase("panels.winner", degree=here.best, probability=here.probability.max())]
     if np.isfinite(average[1]).all():
         ratio = average[1] / single[1]
-        said += (
-            f" The average's band is up to {ratio.max():.2g} times as wide as the winner's, "
-            f"{ratio.mean():.2g} times in the mean: it does not pretend to know the degree."
-        )
+        told.append(WORDS.phrase("panels.wider", most=ratio.max(), mean=ratio.mean()))
         if curve is not None:
             inside = [np.mean(np.abs(mean - curve) <= 2 * sd) for mean, sd in (average, single)]
-            said += (
-                f" The true curve runs inside the average's band over {inside[0]:.0%} of the range, inside the "
-                f"winner's over {inside[1]:.0%}."
-            )
-    caption = f"Bands hold two standard deviations of the curve, without the noise of a measurement. {said}"
-    return Figure("Model average against the single best", figure, f"Two curves with bands. {said}", caption)
+            told.append(WORDS.phrase("panels.inside", average=inside[0], winner=inside[1]))
+    said = " ".join(told)
+    alt, caption = WORDS.phrase("panels.average_alt", said=said), WORDS.phrase("panels.average_caption", said=said)
+    return Figure(WORDS.phrase("panels.average"), figure, alt, caption)
 
 
 def _scale(spec: ModelSelectionLesson) -> Figure:
@@ -187,29 +167,25 @@ def _scale(spec: ModelSelectionLesson) -> Figure:
     winners = 1 + probability.argmax(axis=1)
     averaged = np.logaddexp.reduce(spec.log_prior() + found, axis=1)
     best = float(scales[int(np.argmax(averaged))])
-    said = (
-        f"With s = {scales[0]:g} degree {winners[0]} wins, with s = {scales[-1]:g} degree {winners[-1]}. The data, "
-        f"averaged over degrees, are most probable at s ≈ {number(best, 2)}."
-    )
-    text = (
-        f"Each column is one prior sd s, the same data. {said} Beyond that each tenfold s costs up to ln 10 = 2.3 "
-        f"nats a coefficient, without end. The dashed line is the present s = {spec.prior_sd:g}."
-    )
+    ends = {"least": scales[0], "winner": winners[0], "most": scales[-1], "last_winner": winners[-1]}
+    said = WORDS.phrase("panels.winners", best=number(best, 2), **ends)
     made = charts.heat_map(
-        "The prior's scale decides, too",
+        WORDS.phrase("panels.scale"),
         probability.T,
-        alt=f"p(degree | data) over the prior sd. {said}",
-        x="prior sd s of a coefficient (log scale)",
-        y="degree",
+        alt=WORDS.phrase("panels.scale_alt", said=said),
+        x=WORDS.phrase("panels.prior_sd"),
+        y=WORDS.phrase("stage.degree"),
         xs=scales,
         ys=degrees,
-        unit="p(degree)",
-        caption=text,
+        unit=WORDS.phrase("panels.probability"),
+        caption=WORDS.phrase("panels.scale_caption", said=said, prior_sd=spec.prior_sd),
     )
     figure = made.figure
     figure.layout.xaxis.type = "log"
     line = {"color": theme.colour("reject"), "width": 2, "dash": "dash"}
-    figure.add_scatter(x=[spec.prior_sd] * 2, y=[0.5, degrees[-1] + 0.5], mode="lines", line=line, name="present s", showlegend=False)
+    figure.add_scatter(
+        x=[spec.prior_sd] * 2, y=[0.5, degrees[-1] + 0.5], mode="lines", line=line, name=WORDS.phrase("panels.present"), showlegend=False
+    )
     figure.layout.yaxis.range = [0.5, degrees[-1] + 0.5]
     return made
 
@@ -223,7 +199,7 @@ def diagnostics(spec: ModelSelectionLesson, cancel: Any = None) -> Table:
     sds = scales * analysis.sd_of_student(dof)
     mean, sd = analysis.mixture(weight, means[:, None], sds[:, None])
     columns = {
-        "quantity": [f"curve at x′ = {spec.at:g}"],
+        "quantity": [WORDS.phrase("panels.curve", at=spec.at)],
         "mean": list(found.mean),
         "exact": [float(mean[0])],
         "MCSE": list(found.mcse_mean),
@@ -232,9 +208,4 @@ def diagnostics(spec: ModelSelectionLesson, cancel: Any = None) -> Table:
         "R-hat": [f"{value:.3f}" for value in found.rhat],
         "ESS bulk": list(np.round(found.ess_bulk)),
     }
-    caption = (
-        "Four times 1 000 draws. They are independent, so R-hat is 1 and each counts in full. No gradient, no "
-        "divergence, no warm-up: with normal noise and a normal prior everything has a closed form. "
-        f"All {spec.degrees} degrees are solved by one singular value decomposition each."
-    )
-    return Table("Diagnostics of the draws", columns, caption)
+    return Table(WORDS.phrase("panels.draws"), columns, WORDS.phrase("panels.draws_caption", degrees=spec.degrees))

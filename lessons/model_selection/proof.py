@@ -17,7 +17,7 @@ from engine.judge.numbers import OFF
 from engine.judge.plant import SHIFTED, is_planted
 from engine.linear import Posterior
 from lessons.model_selection import analysis
-from lessons.model_selection.spec import ModelSelectionLesson
+from lessons.model_selection.spec import WORDS, ModelSelectionLesson
 
 Array = NDArray[np.float64]
 
@@ -29,6 +29,7 @@ CHAINS, DRAWN = 4, 5000
 HEIGHTS = np.array([-2.0, -1.0, 0.0, 1.0, 2.0])  # in units of the curves' scale about their mean
 LEAST = 0.005  # share below which a height tells little
 HEAVY = 10.0  # degrees of freedom of the importance proposal
+UNIT = "SE"  # standard errors
 FEW = 200.0  # effective importance draws, below which nothing is judged
 
 
@@ -58,11 +59,9 @@ def sum_check(spec: ModelSelectionLesson) -> Check:
     course = linear.arrive(here.design[order], here.data.y[order], range(2, spec.degrees + 2), **analysis.settings(spec))
     gap = np.abs(here.shown - course.log_evidence[-1]) / np.maximum(1.0, np.abs(course.log_evidence[-1]))
     d = int(np.argmax(gap))
-    sentence = (
-        f"Log evidence of degree {d + 1}, the worst of {spec.degrees}: {here.shown[d]:.8g} as shown, "
-        f"{course.log_evidence[-1, d]:.8g} as the sum of {len(order)} one-step log scores in a shuffled order."
-    )
-    return _agree("sum of predictive scores", float(gap[d]), sentence)
+    sums = {"shown": here.shown[d], "summed": course.log_evidence[-1, d], "scores": len(order)}
+    sentence = WORDS.phrase("checks.as_sum", degree=d + 1, degrees=spec.degrees, **sums)
+    return _agree(WORDS.phrase("checks.sum"), float(gap[d]), sentence)
 
 
 def quadrature_check(spec: ModelSelectionLesson) -> Check:
@@ -78,11 +77,8 @@ def quadrature_check(spec: ModelSelectionLesson) -> Check:
     area = 2.0 * math.log(u[1] - u[0]) + np.linalg.slogdet(posterior.root)[1]
     value = float(np.logaddexp.reduce(log) + area)
     error = abs(here.shown[0] - value) / max(1.0, abs(value))
-    sentence = (
-        f"Log evidence of degree 1: {here.shown[0]:.8g} as shown, {value:.8g} by adding up prior × likelihood at "
-        f"{NODES}² pairs of coefficients."
-    )
-    return _agree("quadrature", error, sentence)
+    sentence = WORDS.phrase("checks.added_up", shown=here.shown[0], added=value, nodes=NODES)
+    return _agree(WORDS.phrase("checks.quadrature"), error, sentence)
 
 
 def weighted_check(spec: ModelSelectionLesson) -> Check:
@@ -91,29 +87,27 @@ def weighted_check(spec: ModelSelectionLesson) -> Check:
 
 
 def _weighted_look(spec: ModelSelectionLesson, number: int, work: int) -> Check:
-    here = analysis.fits(spec)
+    here, name, draws = analysis.fits(spec), WORDS.phrase("checks.monte_carlo"), work * WEIGHTED
     rng = np.random.Generator(np.random.SFC64([spec.seed, 4, number]))
     found, z = [], np.empty(len(here.posteriors))
     for d, posterior in enumerate(here.posteriors):
         part = partial(log_joint, spec, here.design[:, : d + 2], here.data.y)
-        value, error, effective = weighted(posterior, part, rng, work * WEIGHTED)
+        value, error, effective = weighted(posterior, part, rng, draws)
         if effective < FEW:
-            reason = f"Degree {d + 1}: {effective:.0f} effective draws of {work * WEIGHTED:,} are too few to judge by."
-            return unknown("Monte Carlo", reason, kind="numbers", unit="SE")
+            reason = WORDS.phrase("checks.too_few", degree=d + 1, effective=effective, draws=draws)
+            return unknown(name, reason, kind="numbers", unit=UNIT)
         found.append((value, error))
         z[d] = (here.shown[d] - value) / error + (OFF if is_planted(SHIFTED) else 0.0)
     seen = surprise(z)
     value, error = found[seen.place]
-    sentence = (
-        f"Log evidence of degree {seen.place + 1}, the worst of {spec.degrees}: {here.shown[seen.place]:.6g} as shown, "
-        f"{value:.6g} ± {error:.2g} from {work * WEIGHTED:,} weighted draws: {abs(seen.z):.1f} standard errors apart."
-    )
-    return _told("Monte Carlo", seen, number, sentence, "numbers")
+    apart = {"shown": here.shown[seen.place], "weighted": value, "error": error, "draws": draws, "z": abs(seen.z)}
+    sentence = WORDS.phrase("checks.by_weighting", degree=seen.place + 1, degrees=spec.degrees, **apart)
+    return _told(name, seen, number, sentence, "numbers")
 
 
 def _told(name: str, seen: Surprise, number: int, sentence: str, kind: Kind) -> Check:
     verdict: Verdict = "pass" if seen.p >= (FIRST if number == 1 else SECOND) else "fail"
-    return Check(name, verdict, seen.z, Z_LIMIT, f"{sentence} (p = {seen.p:.2g})", "SE", kind=kind, p=seen.p)
+    return Check(name, verdict, seen.z, Z_LIMIT, f"{sentence} (p = {seen.p:.2g})", UNIT, kind=kind, p=seen.p)
 
 
 def weighted(
@@ -166,12 +160,17 @@ def _simulation_look(spec: ModelSelectionLesson, number: int, sets: int) -> Chec
     # the 1 keeps a single rare surprise from counting as a failure where hardly any is expected
     gaps = (given - due, degree + 1.0 - expected)
     z = np.array([gap.sum() / math.sqrt(spread.sum() + 1.0) for gap, spread in zip(gaps, spreads, strict=True)])
-    sentence = (
-        f"{sets:,} data sets made by degrees drawn from the prior: the true degree was given probability "
-        f"{given.mean():.4f} on average, {due.mean():.4f} is due ({abs(z[0]):.1f} standard errors); the true degrees "
-        f"average {degree.mean() + 1.0:.3f}, expected were {expected.mean():.3f} ({abs(z[1]):.1f})."
+    sentence = WORDS.phrase(
+        "checks.known_degrees",
+        sets=sets,
+        given=given.mean(),
+        due=due.mean(),
+        z=abs(z[0]),
+        degree=degree.mean() + 1.0,
+        expected=expected.mean(),
+        degree_z=abs(z[1]),
     )
-    return _told("simulated data", surprise(z), number, sentence, "kernel")
+    return _told(WORDS.phrase("checks.simulated"), surprise(z), number, sentence, "kernel")
 
 
 def log_evidences(spec: ModelSelectionLesson, design: Array, y: Array) -> Array:
@@ -201,16 +200,15 @@ def draw_check(spec: ModelSelectionLesson) -> Check:
 
     def look(number: int, work: int) -> Check:
         drawn = analysis.draw(spec, work * CHAINS * DRAWN, spec.seed + number).value.reshape(CHAINS, -1)
-        what = f"the share of drawn curves at x′ = {spec.at:g} below "
         averages = [
-            Average(f"{what}{height:.3g}", (drawn < height).astype(np.float64), p)
+            Average(WORDS.phrase("checks.share", at=spec.at, height=height), (drawn < height).astype(np.float64), p)
             for height, p in zip(heights, true, strict=True)
             if LEAST < p < 1.0 - LEAST
         ]
-        return averages_check("draws", averages, level=FIRST if number == 1 else SECOND)
+        return averages_check(WORDS.phrase("checks.draws"), averages, level=FIRST if number == 1 else SECOND)
 
     return two_looks(look)
 
 
 def _agree(name: str, error: float, sentence: str) -> Check:
-    return Check(name, "pass" if error < AGREE else "fail", error, AGREE, sentence, "relative", kind="kernel")
+    return Check(name, "pass" if error < AGREE else "fail", error, AGREE, sentence, WORDS.phrase("checks.relative"), kind="kernel")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,11 @@ from engine import linear
 from engine.linear import polynomial_design
 from lessons.model_selection import analysis
 from lessons.model_selection.analysis import CELLS, EACH, GRID, LIMIT, PLACES, ROUNDS, STRENGTHS
-from lessons.model_selection.spec import MAX_POINTS, REACH, ModelSelectionLesson
+from lessons.model_selection.spec import MAX_POINTS, REACH, WORDS, ModelSelectionLesson
 
 Array = NDArray[np.float64]
 
-PHASES = (Phase("predict", "predict"), Phase("observe", "observe"), Phase("update", "add the score"))
+PHASES = tuple(Phase(name, WORDS.phrase(f"phases.{name}")) for name in ("predict", "observe", "update"))
 OBSERVED, AFTER = Show("all", phase=("observe", None)), Show("all", phase=("update", None))
 EARLIER, NOW = Show("at", phase=("predict", "observe")), Show("at", phase=("update", None))
 HEIGHT, LOWER = 270, 215
@@ -61,7 +62,7 @@ def _curve_panel(picture: Scene, spec: ModelSelectionLesson, title: str) -> Pane
     )
     curve = analysis.truth(spec)
     if curve is not None:
-        panel.line(GRID, curve, role="truth", dash=True, width=2.0, label="true curve")
+        panel.line(GRID, curve, role="truth", dash=True, width=2.0, label=WORDS.phrase("stage.true_curve"))
     return panel
 
 
@@ -74,8 +75,7 @@ def _arriving(spec: ModelSelectionLesson) -> bytes:
     picture = _scene(
         spec,
         (tuple(run.fits.data.x), tuple(run.fits.data.y), spec.order, spec.seed),
-        f"Polynomials of degree 1 to {spec.degrees} on {n} points that arrive one by one: the average of all degrees, "
-        "the probability of each degree, the prediction of the next point, and the log evidence so far.",
+        WORDS.phrase("stage.picture", degrees=spec.degrees, points=n),
         steps=n + 1,
         rate=max(2.5, n / 10.0),
         phases=PHASES,
@@ -91,11 +91,11 @@ def _arriving(spec: ModelSelectionLesson) -> bytes:
 
 def _seen(picture: Scene, spec: ModelSelectionLesson, run: analysis.Arrival) -> None:
     data, order = run.fits.data, run.order
-    panel = _curve_panel(picture, spec, "Data: click, drag, double-click to remove")
+    panel = _curve_panel(picture, spec, WORDS.phrase("stage.data"))
     limit = 3.0 * REACH  # beyond it nothing is seen
     for show, moved in ((EARLIER, _before), (NOW, np.asarray)):
         named = show is NOW
-        for values, words in ((run.low, "its mean ± 2 sd"), (run.high, None)):
+        for values, words in ((run.low, WORDS.phrase("stage.band")), (run.high, None)):
             panel.line(
                 GRID,
                 moved(np.clip(values, -limit, limit)),
@@ -105,14 +105,14 @@ def _seen(picture: Scene, spec: ModelSelectionLesson, run: analysis.Arrival) -> 
                 dash=True,
                 label=words if named else None,
             )
-        label = "average over all degrees" if named else None
+        label = WORDS.phrase("stage.average") if named else None
         panel.line(GRID, moved(run.average), show=show, role="posterior", width=2.8, label=label)
-        label = f"degree {spec.degree}, maximum likelihood" if named else None
+        label = WORDS.phrase("stage.likely", degree=spec.degree) if named else None
         likely = moved(np.clip(run.likely, -limit, limit))
         panel.line(GRID, likely, show=show, role="likelihood", width=1.6, label=label)
     points = np.vstack([[np.nan, np.nan], np.column_stack([data.x, data.y])[order]])
-    panel.points(points, show="upto", role="highlight", shape="ring", size=8, label="seen so far")
-    panel.points(points, show=Show("at", phase=("observe", None)), role="ink", shape="ring", size=11, label="newest")
+    panel.points(points, show="upto", role="highlight", shape="ring", size=8, label=WORDS.phrase("stage.seen"))
+    panel.points(points, show=Show("at", phase=("observe", None)), role="ink", shape="ring", size=11, label=WORDS.phrase("stage.newest"))
     panel.rule(x=np.concatenate([[np.nan], data.x[order]]), show=Show("at", phase=("predict", "observe")), role="muted", dash=True)
 
 
@@ -124,19 +124,19 @@ def _before(values: Array) -> Array:
 def _probabilities(picture: Scene, spec: ModelSelectionLesson, run: analysis.Arrival) -> None:
     panel = picture.panel(
         "degrees",
-        title="Which degree?",
-        x=Axis("degree", 0, spec.degrees),
-        y=Axis("probability given the data so far", 0.0, 1.0),
+        title=WORDS.phrase("stage.degrees"),
+        x=Axis(WORDS.phrase("stage.degree"), 0, spec.degrees),
+        y=Axis(WORDS.phrase("stage.given_data"), 0.0, 1.0),
         place=(RIGHT[0], 0, RIGHT[1], 1),
         height=HEIGHT,
     )
-    label = "p(degree | data so far)" if spec.mistake == "none" else "as the mistake makes it"
+    label = WORDS.phrase("stage.probability" if spec.mistake == "none" else "stage.mistaken")
     names = [str(d) for d in spec.all_degrees()]
     panel.bars(run.probability, labels=names, show=NOW, role="posterior", label=label)
     earlier = _before(run.probability)
     edges = (np.arange(spec.degrees)[:, None] + np.array([0.1, 0.1, 0.9, 0.9])).ravel()
     outline = np.repeat(earlier, 4, axis=1) * np.tile([0.0, 1.0, 1.0, 0.0], spec.degrees)
-    panel.line(edges, outline, show="at", role="muted", width=1.2, label="before the newest point")
+    panel.line(edges, outline, show="at", role="muted", width=1.2, label=WORDS.phrase("stage.before"))
 
 
 def _prediction(picture: Scene, spec: ModelSelectionLesson, run: analysis.Arrival) -> None:
@@ -154,22 +154,33 @@ def _prediction(picture: Scene, spec: ModelSelectionLesson, run: analysis.Arriva
     top = min(float(np.max(bells)), 2.5 * float(np.exp(seen).max(initial=0.1)))
     panel = picture.panel(
         "next",
-        title="The next y, predicted",
+        title=WORDS.phrase("stage.next"),
         x=Axis("y", -edge, edge),
-        y=Axis("density", 0.0, 1.15 * top),
+        y=Axis(WORDS.phrase("stage.density"), 0.0, 1.15 * top),
         place=(LEFT[0], 1, LEFT[1], 1),
         height=LOWER,
     )
     for line, d in enumerate(spec.followed()):
         curves = np.vstack([np.full((1, len(at)), np.nan), bells[line]])
-        panel.line(at, curves, show="at", role=_role(line), dash=line == 2, width=2.0, label=f"degree {d}")
+        panel.line(at, curves, show="at", role=_role(line), dash=line == 2, width=2.0, label=_degree(d))
         tops = np.vstack([[np.nan, np.nan], np.column_stack([y, np.exp(seen[:, line])])])
         panel.points(tops, show=Show("at", phase=("observe", None)), role=_role(line), shape=MARKS[line], size=5)
-    panel.rule(x=np.concatenate([[np.nan], y]), show=Show("at", phase=("observe", None)), role="ink", dash=True, label="what came")
+    panel.rule(
+        x=np.concatenate([[np.nan], y]), show=Show("at", phase=("observe", None)), role="ink", dash=True, label=WORDS.phrase("stage.came")
+    )
 
 
 def _role(line: int) -> str:
     return ("momentum", "accept", "reject")[line]
+
+
+def _degree(degree: int) -> str:
+    return WORDS.phrase("stage.of_degree", degree=degree)
+
+
+def _listed(degrees: Sequence[int], values: Sequence[str]) -> str:
+    """What is said of each degree: "degree 1: …, degree 4: …"."""
+    return ", ".join(f"{_degree(degree)}: {value}" for degree, value in zip(degrees, values, strict=True))
 
 
 def _evidence(picture: Scene, spec: ModelSelectionLesson, run: analysis.Arrival) -> None:
@@ -178,15 +189,15 @@ def _evidence(picture: Scene, spec: ModelSelectionLesson, run: analysis.Arrival)
     lowest = min(float(np.nanmin(line)) for line in lines.values())
     panel = picture.panel(
         "evidence",
-        title="Log evidence so far",
-        x=Axis("observations seen", 0.0, float(n)),
-        y=Axis("minus the average's (nats)", max(-DEEP, 1.1 * lowest - 1.0), _above(lines)),
+        title=WORDS.phrase("stage.evidence"),
+        x=Axis(WORDS.phrase("stage.observations"), 0.0, float(n)),
+        y=Axis(WORDS.phrase("stage.over_average"), max(-DEEP, 1.1 * lowest - 1.0), _above(lines)),
         place=(RIGHT[0], 1, RIGHT[1], 1),
         height=LOWER,
     )
-    panel.rule(y=0.0, role="muted", label="average of all degrees")
+    panel.rule(y=0.0, role="muted", label=WORDS.phrase("stage.of_all"))
     for line, (d, values) in enumerate(lines.items()):
-        panel.line(np.arange(n + 1.0), values, show="upto", role=_role(line), dash=line == 2, width=2.2, label=f"degree {d}")
+        panel.line(np.arange(n + 1.0), values, show="upto", role=_role(line), dash=line == 2, width=2.2, label=_degree(d))
 
 
 def _above(lines: dict[int, Array]) -> float:
@@ -203,23 +214,21 @@ def _scores(picture: Scene, spec: ModelSelectionLesson, run: analysis.Arrival) -
 
     others = [other for other in spec.followed() if other != d]
     # With the noise known the next y is normal; unknown, it is Student's t, whose scale is smaller than its sd.
-    student = spec.noise == "unknown"
-    bell = "Student's t, {v:.0f} degrees of freedom, about {m:.3f}, scale" if student else "normal, mean {m:.3f}, sd"
-    shape: dict[str, Any] = {"v": late(course.dof[:-1])} if student else {}
+    shape: dict[str, Any] = {"v": late(course.dof[:-1])} if spec.noise == "unknown" else {}
     picture.readout(
         "predict",
-        f"predict: {{k:d}} seen; at x = {{x:.3f}} degree {d} gives y the density: {bell} {{s:.3f}}",
+        WORDS.phrase("stage.predict_card", degree=d, density=WORDS.phrase(f"stage.density_{spec.noise}")),
         k=np.maximum(np.arange(n + 1) - 1, 0),
         x=late(x),
         m=late(course.expected[:, column]),
         s=late(course.spread[:, column]),
         **shape,
     )
-    told = "; ".join(f"degree {other}: {{{name}:.3f}}" for name, other in zip("bc", others, strict=False))
+    told = "; ".join(f"{_degree(other)}: {{{name}:.3f}}" for name, other in zip("bc", others, strict=False))
     scored: dict[str, Any] = {name: late(course.score[:, other - 1]) for name, other in zip("bc", others, strict=False)}
     picture.readout(
         "observe",
-        "observe: y = {y:.3f}. Score = log density there = {a:.3f}" + (f" ({told})" if told else ""),
+        WORDS.phrase("stage.observe_card") + (f" ({told})" if told else ""),
         show=OBSERVED,
         y=late(y),
         a=late(course.score[:, column]),
@@ -227,21 +236,14 @@ def _scores(picture: Scene, spec: ModelSelectionLesson, run: analysis.Arrival) -
     )
     exact = course.log_evidence[:, column]
     picture.readout(
-        "add",
-        f"add: log evidence of degree {d} = {{o:.3f}} + ({{a:.3f}}) = {{e:.3f}}",
-        show=AFTER,
-        o=late(exact[:-1]),
-        a=late(course.score[:, column]),
-        e=exact,
+        "add", WORDS.phrase("stage.add_card", degree=d), show=AFTER, o=late(exact[:-1]), a=late(course.score[:, column]), e=exact
     )
     for other in others[:2]:
         gap = run.log_evidence[:, column] - run.log_evidence[:, other - 1]
-        words = "|".join(words for _, words in STRENGTHS)
         in_favour: dict[str, Any] = {"for": gap >= 0.0}
         picture.readout(
             f"factor-{other}",
-            f"Bayes factor, degree {d} over {other}: {{a:.2f}} − ({{b:.2f}}) = {{g:.2f}} nats, "
-            f"or 10^{{f:.1f}}: {{w|{words}}} {{for?for {d}:for {other}}}",
+            WORDS.phrase("stage.factor_card", degree=d, other=other, strengths="|".join(STRENGTHS)),
             show=AFTER,
             a=run.log_evidence[:, column],
             b=run.log_evidence[:, other - 1],
@@ -252,15 +254,12 @@ def _scores(picture: Scene, spec: ModelSelectionLesson, run: analysis.Arrival) -
         )
     best = run.probability.argmax(axis=1)
     top = run.probability.max(axis=1)
-    picture.readout("best", "most probable: degree {d:d}, with {p:.1%}", show=AFTER, d=best + 1, p=top)
+    picture.readout("best", WORDS.phrase("stage.best_card"), show=AFTER, d=best + 1, p=top)
     if spec.noise == "unknown":
-        picture.readout(
-            "noise", f"noise as degree {d} sees it: σ about {{s:.3f}} (guess {spec.noise_sd:g})", show=AFTER, s=course.scale[:, column]
-        )
+        picture.readout("noise", WORDS.phrase("stage.noise_card", degree=d, guess=spec.noise_sd), show=AFTER, s=course.scale[:, column])
     if spec.mistake != "none":
-        said = {"best_fit": "best fit in place of evidence", "constant": "the prior's constant left out"}
-        picture.readout("mistake", f"broken on purpose: {said[spec.mistake]}, in factors and probabilities")
-    picture.say("{k:d} observations seen. The most probable degree is {d:d}, probability {p:.2f}.", k=np.arange(n + 1), d=best + 1, p=top)
+        picture.readout("mistake", WORDS.phrase(f"stage.{spec.mistake}_card"))
+    picture.say(WORDS.phrase("stage.said"), k=np.arange(n + 1), d=best + 1, p=top)
     columns = {"seen": np.arange(n + 1), "x": late(x), "y": late(y), "most probable degree": best + 1}
     columns |= {f"score of degree {f}": late(course.score[:, f - 1]) for f in spec.followed()}
     columns |= {f"log evidence of degree {f}": run.log_evidence[:, f - 1] for f in spec.followed()}
@@ -272,57 +271,45 @@ def _scores(picture: Scene, spec: ModelSelectionLesson, run: analysis.Arrival) -
 
 def _drawing(spec: ModelSelectionLesson) -> bytes:
     here, drawn = analysis.fits(spec), analysis.record(spec)
-    picture = _scene(
-        spec,
-        (repr(spec),),
-        "Polynomials drawn one after the other from the posterior: first a degree, then its coefficients. Beside them "
-        "how often each degree came, and the height of the curves at one input.",
-        steps=spec.draws,
-        rate=12.0,
-    )
-    panel = _curve_panel(picture, spec, "Curves drawn from the posterior")
+    picture = _scene(spec, (repr(spec),), WORDS.phrase("stage.picture_of_draws"), steps=spec.draws, rate=12.0)
+    panel = _curve_panel(picture, spec, WORDS.phrase("stage.curves"))
     mean, sd = here.average()
     low, high = (np.clip(mean + sign * 2.0 * sd, -3 * REACH, 3 * REACH) for sign in (-1, 1))
-    panel.line(GRID, mean, band=(low, high), role="posterior", width=2.2, label="average of all degrees, ± 2 sd")
+    panel.line(GRID, mean, band=(low, high), role="posterior", width=2.2, label=WORDS.phrase("stage.of_all_band"))
     curves = np.clip(drawn.curve, -3.0 * REACH, 3.0 * REACH)
-    panel.line(GRID, curves, show=Show("upto", last=TRAIL, fade=True), role="highlight", width=1.2, label="draws")
-    panel.line(GRID, curves, show="at", role="highlight", width=2.6, label="newest draw")
+    panel.line(GRID, curves, show=Show("upto", last=TRAIL, fade=True), role="highlight", width=1.2, label=WORDS.phrase("stage.draws"))
+    panel.line(GRID, curves, show="at", role="highlight", width=2.6, label=WORDS.phrase("stage.newest_draw"))
     panel.rule(x=spec.at, role="muted", dash=True, label="x′")
     names = [str(d) for d in spec.all_degrees()]
     panel = picture.panel(
         "degrees",
-        title="How often each degree came",
-        x=Axis("degree", 0, spec.degrees),
-        y=Axis("share of the draws", 0.0, None),
+        title=WORDS.phrase("stage.frequencies"),
+        x=Axis(WORDS.phrase("stage.degree"), 0, spec.degrees),
+        y=Axis(WORDS.phrase("stage.share"), 0.0, None),
         place=(RIGHT[0], 0, RIGHT[1], 1),
         height=HEIGHT,
     )
-    truth = "marks: exact probability" if spec.mistake == "none" else "marks: as the mistake makes it"
-    panel.counts(drawn.degree - 1, spec.degrees, names, role="highlight", truth=here.probability, label=f"draws so far; {truth}")
+    label = WORDS.phrase("stage.counted" if spec.mistake == "none" else "stage.counted_mistaken")
+    panel.counts(drawn.degree - 1, spec.degrees, names, role="highlight", truth=here.probability, label=label)
     _value(picture, spec, drawn.value)
     means, _, _ = analysis.value_laws(spec)
     lowest, highest = _value_range(spec)
     exact = float(here.probability @ means)
     panel = picture.panel(
         "trace",
-        title="Draw after draw",
-        x=Axis("draw", 0.0, float(spec.draws)),
-        y=Axis("curve at x′", lowest, highest),
+        title=WORDS.phrase("stage.trace"),
+        x=Axis(WORDS.phrase("stage.draw"), 0.0, float(spec.draws)),
+        y=Axis(WORDS.phrase("stage.curve_at"), lowest, highest),
         place=(LEFT[0], 1, LEFT[1], 1),
         height=LOWER,
     )
     panel.line(np.arange(1.0, spec.draws + 1.0), drawn.value, show="upto", role="highlight", width=1.2)
-    panel.rule(y=exact, role="posterior", dash=True, label="exact mean")
+    panel.rule(y=exact, role="posterior", dash=True, label=WORDS.phrase("stage.exact_mean"))
     so_far = np.cumsum(drawn.value) / np.arange(1, spec.draws + 1)
     probability = here.probability[drawn.degree - 1]
-    picture.readout("degree", "degree {d:d} drawn, which has probability {p:.4f}", d=drawn.degree, p=probability)
-    picture.readout(
-        "value",
-        f"its curve at x′ = {spec.at:g}: {{v:.3f}}; average of the draws so far {{m:.4f}}, exact {number(exact, 4)}",
-        v=drawn.value,
-        m=so_far,
-    )
-    picture.say(f"Draw {{t}} of {{steps}}: degree {{d:d}}, {{v:.2f}} at x′ = {spec.at:g}.", d=drawn.degree, v=drawn.value)
+    picture.readout("degree", WORDS.phrase("stage.degree_card"), d=drawn.degree, p=probability)
+    picture.readout("value", WORDS.phrase("stage.value_card", at=spec.at, exact=number(exact, 4)), v=drawn.value, m=so_far)
+    picture.say(WORDS.phrase("stage.said_of_draws", at=spec.at), d=drawn.degree, v=drawn.value)
     picture.table({"degree": drawn.degree, f"curve at {spec.at:g}": drawn.value, "average so far": so_far})
     return picture.encode()
 
@@ -341,17 +328,17 @@ def _value(picture: Scene, spec: ModelSelectionLesson, values: Array) -> None:
     average, single = analysis.value_density(spec, at), analysis.value_density(spec, at, best)
     panel = picture.panel(
         "value",
-        title=f"The curve at x′ = {spec.at:g}",
-        x=Axis("height of the curve", low, high),
-        y=Axis("density", 0.0, 1.25 * float(max(average.max(), single.max()))),
+        title=WORDS.phrase("stage.value", at=spec.at),
+        x=Axis(WORDS.phrase("stage.height"), low, high),
+        y=Axis(WORDS.phrase("stage.density"), 0.0, 1.25 * float(max(average.max(), single.max()))),
         place=(RIGHT[0], 1, RIGHT[1], 1),
         height=LOWER,
     )
-    panel.histogram(values, bins=(low, high, 36), role="highlight", label="draws so far")
-    panel.line(at, average, role="posterior", width=2.2, label="average of all degrees, exact")
-    panel.line(at, single, role="likelihood", dash=True, width=2.0, label=f"degree {best} alone")
+    panel.histogram(values, bins=(low, high, 36), role="highlight", label=WORDS.phrase("stage.draws_so_far"))
+    panel.line(at, average, role="posterior", width=2.2, label=WORDS.phrase("stage.of_all_exact"))
+    panel.line(at, single, role="likelihood", dash=True, width=2.0, label=WORDS.phrase("stage.alone", degree=best))
     if spec.data == "cosine":
-        panel.rule(x=float(analysis.true_curve(spec.at)), role="truth", dash=True, label="true curve")
+        panel.rule(x=float(analysis.true_curve(spec.at)), role="truth", dash=True, label=WORDS.phrase("stage.true_curve"))
 
 
 # All possible data sets -----------------------------------------------------------------------------------------------
@@ -360,46 +347,32 @@ def _value(picture: Scene, spec: ModelSelectionLesson, values: Array) -> None:
 def _possible(spec: ModelSelectionLesson) -> bytes:
     found = analysis.razor(spec)
     steps = np.arange(1, ROUNDS + 1)
-    picture = _scene(
-        spec,
-        (repr(spec),),
-        "Data sets drawn from a simple, a middle and a complex model before any data are seen, and how often each of "
-        f"the {CELLS} possible rounded data sets came from each.",
-        steps=ROUNDS,
-        rate=6.0,
-        start=ROUNDS - 1,
-    )
+    picture = _scene(spec, (repr(spec),), WORDS.phrase("stage.picture_of_razor", cells=CELLS), steps=ROUNDS, rate=6.0, start=ROUNDS - 1)
     _imagined(picture, spec, found)
     _spread(picture, spec, found)
     held = found.holding(0.9)
     panel = picture.panel(
         "held",
-        title="How far a model spreads its bets",
-        x=Axis("model", 0, len(found.degrees)),
-        y=Axis("data sets that hold 90 %", 0.0, float(CELLS)),
+        title=WORDS.phrase("stage.held"),
+        x=Axis(WORDS.phrase("stage.model"), 0, len(found.degrees)),
+        y=Axis(WORDS.phrase("stage.hold"), 0.0, float(CELLS)),
         place=(RIGHT[0], 0, RIGHT[1], 1),
         height=HEIGHT,
     )
-    panel.bars(held.astype(float), labels=[f"degree {d}" for d in found.degrees], role="posterior", label="data sets")
+    panel.bars(held.astype(float), labels=[_degree(d) for d in found.degrees], role="posterior", label=WORDS.phrase("stage.sets"))
     names = "abc"[: len(found.degrees)]
-    picture.readout("made", "{n:d} data sets drawn from the prior of each model", n=EACH * steps)
-    said = ", ".join(f"degree {d}: {{{name}:d}}" for name, d in zip(names, found.degrees, strict=True))
+    picture.readout("made", WORDS.phrase("stage.made_card"), n=EACH * steps)
+    whole, fine = [f"{{{name}:d}}" for name in names], [f"{{{name}:.4f}}" for name in names]
     holding: dict[str, Any] = {name: held[:, i] for i, name in enumerate(names)}
-    picture.readout("held", f"of {CELLS} possible data sets, 90 % of the probability lies on: {said}", **holding)
+    picture.readout("held", WORDS.phrase("stage.held_card", cells=CELLS, listed=_listed(found.degrees, whole)), **holding)
     if found.own is not None:
-        said = ", ".join(f"degree {d}: {{{name}:.4f}}" for name, d in zip(names, found.degrees, strict=True))
         share = found.share[:, :, found.own]
         own: dict[str, Any] = {name: share[:, i] for i, name in enumerate(names)}
-        picture.readout("own", f"probability of our own data, rounded likewise: {said}", **own)
-    exact = analysis.fits(spec).exact
-    said = ", ".join(f"degree {d}: {number(exact[d - 1], 4)}" for d in found.degrees)
-    picture.readout("exact", f"log evidence of our data, not rounded, exact: {said}")
-    picture.say(
-        f"{{n:d}} data sets of each model. 90 percent of the probability lies on {said.count(':')} different numbers "
-        "of data sets: " + ", ".join(f"{{{name}:d}}" for name in names) + ".",
-        n=EACH * steps,
-        **holding,
-    )
+        picture.readout("own", WORDS.phrase("stage.own_card", listed=_listed(found.degrees, fine)), **own)
+    exact = [number(analysis.fits(spec).exact[d - 1], 4) for d in found.degrees]
+    picture.readout("exact", WORDS.phrase("stage.exact_card", listed=_listed(found.degrees, exact)))
+    said = WORDS.phrase("stage.said_of_razor", models=len(names), numbers=", ".join(whole))
+    picture.say(said, n=EACH * steps, **holding)
     picture.table(
         {"data sets of each": EACH * steps}
         | {f"90 % of degree {d}": held[:, i] for i, d in enumerate(found.degrees)}
@@ -412,17 +385,17 @@ def _imagined(picture: Scene, spec: ModelSelectionLesson, found: analysis.Razor)
     edge = 4.0 if spec.prior_sd < 2.0 else 3.0 * spec.prior_sd
     panel = picture.panel(
         "imagined",
-        title="One data set drawn from each model",
+        title=WORDS.phrase("stage.imagined"),
         x=Axis("x", 0.0, 1.0),
         y=Axis("y", -edge, edge),
         place=(LEFT[0], 0, LEFT[1], 1),
         height=HEIGHT,
     )
     for limit in (-LIMIT, LIMIT):
-        panel.rule(y=limit, role="muted", dash=True, label="rounded to low, middle, high" if limit > 0 else None)
+        panel.rule(y=limit, role="muted", dash=True, label=WORDS.phrase("stage.rounded") if limit > 0 else None)
     for line, d in enumerate(found.degrees):
         curves = found.coefficients[line] @ polynomial_design(GRID, d, spec.basis).T
-        panel.line(GRID, curves, show="at", role=_role(line), dash=line == 2, width=2.0, label=f"degree {d}")
+        panel.line(GRID, curves, show="at", role=_role(line), dash=line == 2, width=2.0, label=_degree(d))
         for place, values in zip(PLACES, found.y[:, line].T, strict=True):
             points = np.column_stack([np.full(ROUNDS, place), values])
             panel.points(points, show="at", role=_role(line), shape=MARKS[line], size=4.5)
@@ -431,9 +404,9 @@ def _imagined(picture: Scene, spec: ModelSelectionLesson, found: analysis.Razor)
 def _spread(picture: Scene, spec: ModelSelectionLesson, found: analysis.Razor) -> None:
     panel = picture.panel(
         "razor",
-        title=f"Probability of each of the {CELLS} possible data sets",
-        x=Axis("data sets, from those that speak for the simple model to those for the complex", 0.0, float(CELLS)),
-        y=Axis(f"p(data set | model), mean of {NEIGHBOURS}", 1e-5, 0.2, log=True),
+        title=WORDS.phrase("stage.razor", cells=CELLS),
+        x=Axis(WORDS.phrase("stage.by_rank"), 0.0, float(CELLS)),
+        y=Axis(WORDS.phrase("stage.mean_of_neighbours", neighbours=NEIGHBOURS), 1e-5, 0.2, log=True),
         place=(LEFT[0], 1, LEFT[1] + RIGHT[1], 1),
         height=LOWER + 30,
     )
@@ -441,12 +414,12 @@ def _spread(picture: Scene, spec: ModelSelectionLesson, found: analysis.Razor) -
     for line, d in enumerate(found.degrees):
         share = found.share[:, line].reshape(ROUNDS, -1, NEIGHBOURS).mean(axis=2)
         share = np.where(share > 0.0, share, np.nan)
-        panel.line(at, share, show="at", role=_role(line), dash=line == 2, width=1.6, label=f"degree {d}")
+        panel.line(at, share, show="at", role=_role(line), dash=line == 2, width=1.6, label=_degree(d))
         cell = found.cell[:, line]
         newest = np.column_stack([cell + 0.5, share[np.arange(ROUNDS), cell // NEIGHBOURS]])
         panel.points(newest, show="at", role=_role(line), shape=MARKS[line], size=6)
     if found.own is not None:
-        panel.rule(x=found.own + 0.5, role="ink", dash=True, label="our data, rounded likewise")
+        panel.rule(x=found.own + 0.5, role="ink", dash=True, label=WORDS.phrase("stage.own"))
 
 
 # What the reader does in the stage ------------------------------------------------------------------------------------

@@ -37,7 +37,7 @@ from engine.networks.prior import ACTIVATIONS, Prior
 from engine.networks.process import limit_posterior
 from lessons.prior_predictive import analysis
 from lessons.prior_predictive.analysis import COMPARED, WATCHED
-from lessons.prior_predictive.spec import WIDER, PriorSpec
+from lessons.prior_predictive.spec import WIDER, WORDS, PriorSpec, counted
 
 Array = NDArray[np.float64]
 
@@ -52,6 +52,7 @@ OTHER_SEED = 0xA5A5
 WEIGHED = 500_000  # weights whose law is checked, of all networks together
 WITHIN = tuple((sd, math.erf(sd / math.sqrt(2.0))) for sd in (0.3, 1.0, 2.0))  # in sds, and the share that lies within
 AGREE = 1e-9  # relative error of two computations of one number
+UNIT = "MCSE"  # Monte Carlo standard errors
 
 
 # Checks ---------------------------------------------------------------------------------------------------------------
@@ -118,11 +119,11 @@ def _told(name: str, z: Array, number: int, words: Callable[[int], str], kind: K
     z = z.ravel() + (OFF if is_planted(SHIFTED) and kind == "numbers" else 0.0)
     seen = surprise(z)
     if seen.place < 0:
-        return unknown(name, "Every function is 0, so nothing can be compared.", kind=kind)
+        return unknown(name, WORDS.phrase("checks.all_zero"), kind=kind)
     verdict: Verdict = "pass" if seen.p >= (FIRST if number == 1 else SECOND) else "fail"
-    sentence = f"{words(seen.place)}: {abs(seen.z):.1f} standard errors apart"
-    sentence += f", the worst of {len(z)} (p = {seen.p:.2g})." if len(z) > 1 else f" (p = {seen.p:.2g})."
-    return Check(name, verdict, seen.z, Z_LIMIT, sentence, "MCSE", kind=kind, p=seen.p)
+    found = {"compared": words(seen.place), "z": abs(seen.z), "p": seen.p}
+    sentence = WORDS.phrase("checks.worst", number=len(z), **found) if len(z) > 1 else WORDS.phrase("checks.apart", **found)
+    return Check(name, verdict, seen.z, Z_LIMIT, sentence, UNIT, kind=kind, p=seen.p)
 
 
 def right_weights(meant: Prior, prior: Prior, seed: int) -> Check:
@@ -138,11 +139,9 @@ def right_weights(meant: Prior, prior: Prior, seed: int) -> Check:
             for j, (sd, share) in enumerate(WITHIN):
                 seen = float((size < sd).mean())
                 z[i, j] = (seen - share) / math.sqrt(share * (1.0 - share) / size.size)
-                told.append(
-                    f"Of {size.size:,} parameters meant to have sd {sds[of[0]]:.3g}, {100 * seen:.2f} % lie within "
-                    f"{sd:g} of them, {100 * share:.2f} % must"
-                )
-        return _told("weights", z, number, lambda place: told[place], "kernel")
+                numbers = {"parameters": size.size, "meant": sds[of[0]], "seen": 100 * seen, "within": sd, "due": 100 * share}
+                told.append(WORDS.phrase("checks.shares", **numbers))
+        return _told(WORDS.phrase("checks.weights"), z, number, lambda place: told[place], "kernel")
 
     return two_looks(look)
 
@@ -156,10 +155,10 @@ def second_moments(meant: Prior, prior: Prior, seed: int, number: int, work: int
     values = prior.values(theta, places)
     if meant.depth == 1:
         expected = meant.covariance(places, places)
-        what = "the exact kernel"
+        kernel = WORDS.phrase("checks.kernel")
     else:
         expected = meant.given(hidden_before_last(prior, theta, places))
-        what = "the exact kernel given the layer before the last"
+        kernel = WORDS.phrase("checks.kernel_given")
     products = values[:, :, None] * values[:, None, :]
     pairs = np.triu_indices(len(places))
     gap = (products - expected)[:, pairs[0], pairs[1]]
@@ -168,19 +167,24 @@ def second_moments(meant: Prior, prior: Prior, seed: int, number: int, work: int
 
     def words(place: int) -> str:
         i, j = pairs[0][place], pairs[1][place]
-        return (
-            f"{len(gap):,} fresh networks at {len(places)} inputs: the mean of f({places[i]:g})·f({places[j]:g}) is "
-            f"{products[:, i, j].mean():.4g}, {what} says {np.mean(expected[..., i, j]):.4g}"
+        return WORDS.phrase(
+            "checks.product",
+            networks=len(gap),
+            inputs=len(places),
+            a=places[i],
+            b=places[j],
+            mean=products[:, i, j].mean(),
+            kernel=kernel,
+            expected=np.mean(expected[..., i, j]),
         )
 
-    return _told("second moments", z, number, words)
+    return _told(WORDS.phrase("checks.second_moments"), z, number, words)
 
 
 def limit_checks(spec: PriorSpec) -> list[Check]:
     """The posterior of the limit against fresh networks of every width."""
     if spec.depth > 1:
-        reason = "A narrow network of several layers has another covariance than the limit, so no draw of it can judge that."
-        return [unknown("the limit, given data", reason, kind="numbers")]
+        return [unknown(WORDS.phrase("checks.limit"), WORDS.phrase("checks.no_judge"), kind="numbers")]
     priors = [spec.prior().replace(width=width) for width in WIDER]
     return [worst([two_looks(lambda number, work, prior=prior: limit_check(spec, prior, number, work)) for prior in priors])]  # type: ignore[misc]
 
@@ -203,14 +207,14 @@ def limit_check(spec: PriorSpec, prior: Prior, number: int, work: int) -> Check:
     z = gaps.mean(axis=0) / (gaps.std(axis=0, ddof=1) / math.sqrt(len(gaps)))
 
     def words(place: int) -> str:
-        said = f"{len(gaps):,} networks of {prior.width} unit{'s' * (prior.width > 1)} with data of their own: "
+        networks = {"networks": len(gaps), "units": counted("unit", prior.width)}
         if place < len(places):
-            mean = math.sqrt(float(np.mean(left[:, place] ** 2)))
-            return f"{said}the limit's mean misses f({places[place]:g}) by {mean:.4g}, its sd says {sd[place]:.4g}"
+            missed = math.sqrt(float(np.mean(left[:, place] ** 2)))
+            return WORDS.phrase("checks.limit_sd", x=places[place], missed=missed, sd=sd[place], **networks)
         at, of = divmod(place - len(places), len(x))
-        return f"{said}what the limit's mean misses of f({places[at]:g}) must not go with the datum at {x[of]:.3g}"
+        return WORDS.phrase("checks.limit_mean", x=places[at], datum=x[of], **networks)
 
-    return _told("the limit, given data", z, number, words)
+    return _told(WORDS.phrase("checks.limit"), z, number, words)
 
 
 def fourth_moment(meant: Prior, prior: Prior, seed: int, number: int, work: int) -> Check:
@@ -223,12 +227,10 @@ def fourth_moment(meant: Prior, prior: Prior, seed: int, number: int, work: int)
         z = (fourth.mean(axis=0) - true) / (fourth.std(axis=0, ddof=1) / math.sqrt(len(fourth)))
 
     def words(place: int) -> str:
-        return (
-            f"The mean of f({PLACES[place]:g})⁴ is {fourth[:, place].mean():.4g}, exactly {true[place]:.4g} (a "
-            f"Gaussian of the same size would have {3.0 * square[place]:.4g})"
-        )
+        seen = {"x": PLACES[place], "mean": fourth[:, place].mean(), "exact": true[place], "gaussian": 3.0 * square[place]}
+        return WORDS.phrase("checks.fourth_power", **seen)
 
-    return _told("fourth moment", z, number, words)
+    return _told(WORDS.phrase("checks.fourth_moment"), z, number, words)
 
 
 def plain_forward(prior: Prior, seed: int) -> Check:
@@ -239,8 +241,8 @@ def plain_forward(prior: Prior, seed: int) -> Check:
     slow = np.tanh(slow) if prior.squash == "tanh" else slow
     error = float(np.max(np.abs(fast - slow)) / max(1.0, float(np.max(np.abs(slow)))))
     verdict: Verdict = "pass" if error < 1e-9 else "fail"
-    sentence = f"Five networks computed by the kernel and by plain numpy differ by at most {error:.1e}."
-    return Check("same function", verdict, error, 1e-9, sentence, "relative", kind="kernel")
+    sentence = WORDS.phrase("checks.plain", error=error)
+    return Check(WORDS.phrase("checks.same_function"), verdict, error, 1e-9, sentence, WORDS.phrase("checks.relative"), kind="kernel")
 
 
 def forward(prior: Prior, theta: Array, x: Array) -> list[Array]:
@@ -273,7 +275,7 @@ def hidden_before_last(prior: Prior, theta: Array, x: Array) -> Array:
 def right_decisions(spec: PriorSpec) -> Check:
     """Every network tested again: its squared residuals for some, its verdict for all, and whether the bound is one."""
     run, data = analysis.tested(spec).run, analysis.data_of(spec)
-    name, unit = "decisions worked out again", "relative"
+    name, unit = WORDS.phrase("checks.decisions"), WORDS.phrase("checks.relative")
     said = forward(spec.prior(), run.shown, data.x)[-1][:, 0]
     said = np.tanh(said) if spec.squash == "tanh" else said
     squares = ((said - data.y) ** 2).sum(axis=1)
@@ -283,15 +285,12 @@ def right_decisions(spec: PriorSpec) -> Check:
     with np.errstate(divide="ignore"):
         error = error if np.array_equal(np.log(run.uniform) < ratio, run.accepted) else math.inf
     above = int((ratio > 1e-9).sum())
-    sentence = (
-        f"{len(squares):,} of {run.tried:,} networks were computed again by plain numpy, all verdicts taken again: "
-        f"they agree to {error:.1e}."
-    )
+    sentence = WORDS.phrase("checks.again", networks=len(squares), tried=run.tried, error=error)
     if error >= AGREE or above:
-        sentence += f" {above:,} networks lie above the bound: they were accepted no more often than those at it."
+        sentence = f"{sentence} {WORDS.phrase('checks.above', networks=above)}"
         return Check(name, "fail", error, AGREE, sentence, unit, kind="kernel")
     if spec.bound == "observed":
-        sentence += " But the bound is only the largest likelihood seen, which is right in the limit of many networks."
+        sentence = f"{sentence} {WORDS.phrase('checks.observed')}"
         return Check(name, "unknown", error, AGREE, sentence, unit, kind="kernel")
     return Check(name, "pass", error, AGREE, sentence, unit, kind="kernel")
 
@@ -299,18 +298,16 @@ def right_decisions(spec: PriorSpec) -> Check:
 def right_rate(spec: PriorSpec) -> Check:
     """The share accepted, times the bound, estimates the evidence; importance sampling estimates it with others."""
     run, other = analysis.tested(spec).run, analysis.weighted(spec)
-    name = "acceptance rate"
+    name = WORDS.phrase("checks.rate")
     scale = math.exp(-run.log_scale)
     share = float(run.accepted.mean())
     if share == 1.0 and other.rate > 1.0 - 1e-12:
-        return Check(name, "pass", 0.0, Z_LIMIT, "Without points every network is accepted, as it should be.", "SE")
+        return Check(name, "pass", 0.0, Z_LIMIT, WORDS.phrase("checks.no_points"), "SE")
     # one more and one less than seen: an error bar of no survivors at all must not be zero
     error = scale * math.sqrt(max(share * (1 - share), 1.0 / run.tried) / run.tried)
     z = (share * scale - other.rate) / math.hypot(error, other.rate_error)
-    words = (
-        f"{int(run.accepted.sum()):,} of {run.tried:,} networks accepted; that share times the bound is an evidence of "
-        f"{share * scale:.3g} L_max, importance sampling with other networks gives {other.rate:.3g} L_max"
-    )
+    accepted = int(run.accepted.sum())
+    words = WORDS.phrase("checks.evidence", accepted=accepted, tried=run.tried, evidence=share * scale, weighted=other.rate)
     return _alone(name, np.array([z]), lambda place: words)
 
 
@@ -322,22 +319,19 @@ def _alone(name: str, z: Array, words: Callable[[int], str]) -> Check:
 
 def right_posterior(spec: PriorSpec) -> Check:
     """Mean and mean square of f over the accepted networks against importance sampling with other networks."""
-    name, tested, other = "accepted functions", analysis.tested(spec), analysis.weighted(spec)
+    name, tested, other = WORDS.phrase("checks.accepted"), analysis.tested(spec), analysis.weighted(spec)
     kept = tested.run.weights
     if len(kept) < LEAST_ACCEPTED or other.effective < MIN_ESS:
-        reason = (
-            f"{len(kept):,} accepted networks and {other.effective:,.0f} effective ones of the importance sampler are "
-            f"too few to judge an average by; {LEAST_ACCEPTED} and {MIN_ESS:.0f} are needed."
-        )
-        return unknown(name, reason, kind="numbers", limit=Z_LIMIT, unit="MCSE")
+        needed = {"least": LEAST_ACCEPTED, "least_effective": MIN_ESS}
+        reason = WORDS.phrase("checks.too_few", accepted=len(kept), effective=other.effective, **needed)
+        return unknown(name, reason, kind="numbers", limit=Z_LIMIT, unit=UNIT)
     values = spec.prior().values(kept, WATCHED)
     z, told = [], []
     for what, power, true, error in (("f", 1, other.mean, other.mean_error), ("f²", 2, other.square, other.square_error)):
         seen = values**power
         z.append((seen.mean(axis=0) - true) / np.hypot(seen.std(axis=0, ddof=1) / math.sqrt(len(kept)), error))
         told += [
-            f"Over {len(kept):,} accepted networks the mean of {what} at x = {x:g} is {mean:.4g}, importance weighting "
-            f"of {number(other.effective)} effective other networks gives {exact:.4g}"
+            WORDS.phrase("checks.mean", accepted=len(kept), what=what, x=x, mean=mean, effective=number(other.effective), exact=exact)
             for x, mean, exact in zip(WATCHED, seen.mean(axis=0), true, strict=True)
         ]
     return _alone(name, np.stack(z), lambda place: told[place])
@@ -347,27 +341,28 @@ def chains_agree(spec: PriorSpec) -> Check:
     """R-hat and effective draws of longer chains, on what the network says and the log likelihood."""
     walked, _ = analysis.long_chains(spec)
     values = np.concatenate([walked.watched, walked.run.log_likelihood[:, :, None]], axis=2)
-    return agreement_check(values, [*(f"f({x:g})" for x in WATCHED), "log likelihood"])
+    return agreement_check(values, [*(f"f({x:g})" for x in WATCHED), WORDS.phrase("checks.log_likelihood")])
 
 
 def chain_mean(spec: PriorSpec) -> Check:
     """The Markov chain's mean of f against importance sampling."""
-    name, other = "Markov chain", analysis.weighted(spec)
+    name, other = WORDS.phrase("checks.chain"), analysis.weighted(spec)
     walked, found = analysis.long_chains(spec)
     if np.nanmax(found.rhat) > MAX_RHAT or np.nanmin(found.ess_bulk) < MIN_ESS or other.effective < MIN_ESS:
-        reason = (
-            f"R-hat up to {np.nanmax(found.rhat):.3f}, {np.nanmin(found.ess_bulk):,.0f} effective draws of the chain, "
-            f"{other.effective:,.0f} of the importance sampler: not enough to compare (1.01, {MIN_ESS:.0f} and "
-            f"{MIN_ESS:.0f} are needed)."
+        reason = WORDS.phrase(
+            "checks.not_enough",
+            rhat=np.nanmax(found.rhat),
+            ess=np.nanmin(found.ess_bulk),
+            effective=other.effective,
+            most_rhat=MAX_RHAT,
+            least=MIN_ESS,
         )
-        return unknown(name, reason, kind="numbers", limit=Z_LIMIT, unit="MCSE")
+        return unknown(name, reason, kind="numbers", limit=Z_LIMIT, unit=UNIT)
     z = (found.mean - other.mean) / np.hypot(found.mcse_mean, other.mean_error)
 
     def words(place: int) -> str:
-        return (
-            f"The chain's mean of f at x = {WATCHED[place]:g} is {found.mean[place]:.4g} over "
-            f"{walked.run.log_likelihood.size:,} kept states, importance weighting gives {other.mean[place]:.4g}"
-        )
+        states = walked.run.log_likelihood.size
+        return WORDS.phrase("checks.chain_mean", x=WATCHED[place], mean=found.mean[place], states=states, weighted=other.mean[place])
 
     return _alone(name, z, words)
 
@@ -396,28 +391,21 @@ def towards_gaussian(spec: PriorSpec, cancel: Any) -> Figure:
         errors.append(2 * error)
         if prior.depth == 1:
             exact.append(prior.excess_kurtosis(spec.at_a))
-    figure = charts.blank("units k in a layer (log scale)", "excess kurtosis of f(a)")
+    figure = charts.blank(WORDS.phrase("panels.units"), WORDS.phrase("panels.kurtosis"))
     bars = {"type": "data", "array": errors, "color": theme.colour("posterior")}
     marker = {"symbol": "circle", "size": 8, "color": theme.colour("posterior")}
-    figure.add_scatter(x=widths, y=seen, mode="markers", marker=marker, error_y=bars, name="networks drawn, ± 2 SE")
+    figure.add_scatter(x=widths, y=seen, mode="markers", marker=marker, error_y=bars, name=WORDS.phrase("panels.drawn"))
     if exact:
         line = {"color": theme.colour("ink"), "dash": "dash", "width": 2}
-        figure.add_scatter(x=widths, y=exact, mode="lines", line=line, name="exact: proportional to 1/k")
+        figure.add_scatter(x=widths, y=exact, mode="lines", line=line, name=WORDS.phrase("panels.exact"))
     flat = {"color": theme.colour("muted"), "width": 1, "dash": "dot"}
-    figure.add_scatter(x=[WIDTHS[0], WIDTHS[-1]], y=[0, 0], mode="lines", line=flat, name="Gaussian: 0")
+    figure.add_scatter(x=[WIDTHS[0], WIDTHS[-1]], y=[0, 0], mode="lines", line=flat, name=WORDS.phrase("panels.zero"))
     figure.update_xaxes(type="log", tickvals=list(WIDTHS), ticktext=[str(width) for width in WIDTHS])
-    caption = (
-        "Excess kurtosis is 0 for a Gaussian, positive where values far out and near 0 are too frequent. Networks of "
-        f"{spec.depth} hidden layer{'s' * (spec.depth > 1)} with 1/√k and the other settings as they stand."
-    )
+    caption = WORDS.phrase("panels.gaussian_caption", layers=counted("hidden_layer", spec.depth))
     if exact:
-        caption += f" Exactly {number(exact[0])} at one unit, a k-th of it at k units."
-    return Figure(
-        "How Gaussian is the prior?",
-        figure,
-        alt=f"Excess kurtosis of f(a) against width from 1 to {WIDTHS[-1]}: it falls towards 0. {caption}",
-        caption=caption,
-    )
+        caption = f"{caption} {WORDS.phrase('panels.gaussian_exactly', one=number(exact[0]))}"
+    alt = WORDS.phrase("panels.gaussian_alt", most=WIDTHS[-1], caption=caption)
+    return Figure(WORDS.phrase("panels.gaussian"), figure, alt, caption)
 
 
 def kurtosis(values: Array) -> tuple[float, float]:
@@ -432,8 +420,7 @@ def kurtosis(values: Array) -> tuple[float, float]:
 
 def sizes_by_width(spec: PriorSpec) -> Figure:
     """sd of f(a) by width for the three scalings, exact in the limit."""
-    figure = charts.blank("units k in a layer (log scale)", "sd of f(a) (log scale)")
-    names = {"sqrt": "divided by √k", "none": "not divided", "full": "divided by k"}
+    figure = charts.blank(WORDS.phrase("panels.units"), WORDS.phrase("panels.sd"))
     marks = {"sqrt": ("posterior", "solid", "circle"), "none": ("reject", "dash", "diamond"), "full": ("momentum", "dot", "square")}
     ends = {}
     for scaling, (role, dash, symbol) in marks.items():
@@ -441,37 +428,26 @@ def sizes_by_width(spec: PriorSpec) -> Figure:
         ends[scaling] = sds[-1] / sds[0]
         look = {"color": theme.colour(role), "dash": dash, "width": 2}
         mark = {"symbol": symbol, "size": 7, "color": theme.colour(role)}
-        figure.add_scatter(x=list(WIDTHS), y=sds, mode="lines+markers", line=look, marker=mark, name=names[scaling])
+        figure.add_scatter(
+            x=list(WIDTHS), y=sds, mode="lines+markers", line=look, marker=mark, name=WORDS.phrase(f"panels.scaling_{scaling}")
+        )
     figure.update_xaxes(type="log", tickvals=list(WIDTHS), ticktext=[str(width) for width in WIDTHS])
     figure.update_yaxes(type="log")
-    caption = (
-        f"The kernel's own sd, exact for one hidden layer and the wide limit for more. From 1 to {WIDTHS[-1]} "
-        "units the "
-        f"functions stay as large as they were with √k, become {number(ends['none'])} times as large without a "
-        f"divisor, {number(ends['full'])} times with k. The prior on each single weight says nothing of this."
-    )
-    return Figure(
-        "The same weights, other functions",
-        figure,
-        alt=f"Standard deviation of f(a) against width for three scalings. {caption}",
-        caption=caption,
-    )
+    caption = WORDS.phrase("panels.sizes_caption", most=WIDTHS[-1], undivided=number(ends["none"]), by_k=number(ends["full"]))
+    return Figure(WORDS.phrase("panels.sizes"), figure, WORDS.phrase("panels.sizes_alt", caption=caption), caption)
 
 
 def chain_trace(spec: PriorSpec) -> Figure:
     """The chains at the middle watched input."""
     walked = analysis.chains(spec)
+    step = number(float(walked.run.step.mean()))
     return charts.trace(
-        "A Markov chain over the same posterior",
+        WORDS.phrase("panels.trace"),
         walked.watched[:, :, 1],
-        alt=f"f({WATCHED[1]:g}) in the kept states of {analysis.CHAINS} chains.",
+        alt=WORDS.phrase("panels.trace_alt", x=WATCHED[1], chains=analysis.CHAINS),
         y=f"f({WATCHED[1]:g})",
-        x="kept state after the warm-up",
-        caption=f"{analysis.CHAINS} chains, {walked.run.evaluations:,} networks tested in all, as in the "
-        "rejection run. "
-        "A chain proposes √(1 − β²) times its present weights plus β times a fresh prior draw, and accepts by "
-        "the ratio "
-        f"of likelihoods; β was tuned to {number(float(walked.run.step.mean()))}.",
+        x=WORDS.phrase("panels.kept_state"),
+        caption=WORDS.phrase("panels.trace_caption", chains=analysis.CHAINS, tested=walked.run.evaluations, step=step),
     )
 
 
@@ -479,20 +455,18 @@ def survivors_table(spec: PriorSpec) -> Table:
     """What the same number of networks buys, by rejection and by the chain."""
     tested, walked, found = analysis.tested(spec), analysis.chains(spec), analysis.summary(spec)
     accepted, effective = tested.number, float(np.nanmin(found.ess_bulk))
-    cost = [f"{spec.tries / accepted:,.0f}" if accepted else "more than all", f"{walked.run.evaluations / effective:,.0f}"]
+    cost = [
+        f"{spec.tries / accepted:,.0f}" if accepted else WORDS.phrase("panels.more_than_all"),
+        f"{walked.run.evaluations / effective:,.0f}",
+    ]
     columns: dict[str, Column] = {
-        "method": ["rejection", "Markov chain"],
+        "method": [WORDS.phrase("panels.by_rejection"), WORDS.phrase("panels.by_chain")],
         "networks tested": [tested.run.tried, walked.run.evaluations],
         "independent draws they are worth": [accepted, round(effective)],
         "networks for one of them": cost,
         "seconds": [tested.seconds, walked.seconds],
     }
-    caption = (
-        "Accepted networks are independent; a chain's draws are not, so its effective number (the least over "
-        f"{len(WATCHED)} inputs) is given. Kept is every {walked.thin}th state. Each further point and each smaller σ "
-        "multiplies the cost of rejection: compare three points with six."
-    )
-    return Table("What the same work buys", columns, caption)
+    return Table(WORDS.phrase("panels.work"), columns, WORDS.phrase("panels.work_caption", inputs=len(WATCHED), thin=walked.thin))
 
 
 # Diagnostics ----------------------------------------------------------------------------------------------------------
@@ -523,13 +497,9 @@ def diagnostics(spec: PriorSpec, cancel: Any) -> Table:
         "ESS bulk": list(np.round(found.ess_bulk)),
         "ESS / s": [ess / max(walked.seconds, 1e-9) for ess in found.ess_bulk],
     }
-    caption = (
-        "Three ways to the same posterior. R-hat and ESS are of the chain's function values: weights are "
-        "label-switched. "
-        f"Acceptance of the chain {number(float(walked.run.accept_prob.mean()))}. No gradients are used. Weighted: "
-        f"importance sampling, worth {number(other.effective)} draws."
-    )
-    return Table("Diagnostics of this run", columns, caption)
+    accepted = number(float(walked.run.accept_prob.mean()))
+    caption = WORDS.phrase("panels.three_ways", accepted=accepted, effective=number(other.effective))
+    return Table(WORDS.phrase("panels.diagnostics"), columns, caption)
 
 
 def _limit_table(spec: PriorSpec) -> Table:
@@ -538,20 +508,16 @@ def _limit_table(spec: PriorSpec) -> Table:
     walked, found = [analysis.chains(one) for one in at], [analysis.summary(one) for one in at]
     limit, middle = analysis.limit_of(spec, np.array(WATCHED[1:2])), 1
     columns: dict[str, Column] = {
-        "units": [*(str(width) for width in WIDER), "the limit"],
+        "units": [*(str(width) for width in WIDER), WORDS.phrase("panels.of_limit")],
         f"mean of f({WATCHED[middle]:g})": [*(float(each.mean[middle]) for each in found), float(limit.mean[0])],
-        "MCSE": [*(f"{each.mcse_mean[middle]:.2g}" for each in found), "exact"],
+        "MCSE": [*(f"{each.mcse_mean[middle]:.2g}" for each in found), WORDS.phrase("panels.is_exact")],
         "sd": [*(float(each.sd[middle]) for each in found), float(limit.sd[0])],
         "R-hat": [*(f"{np.nanmax(each.rhat):.3f}" for each in found), "–"],
         "ESS bulk": [*(f"{np.nanmin(each.ess_bulk):,.0f}" for each in found), "–"],
         "ESS / s": [*(f"{np.nanmin(s.ess_bulk) / max(w.seconds, 1e-9):,.0f}" for s, w in zip(found, walked, strict=True)), "–"],
     }
-    caption = (
-        f"{analysis.CHAINS} chains at each width, {walked[0].run.evaluations:,} networks tested. R-hat and ESS: the worst of "
-        f"f at {len(WATCHED)} inputs. No gradients are used. The limit needs none of this: it is a linear system of as many "
-        "equations as there are points."
-    )
-    return Table("Diagnostics of these chains", columns, caption)
+    caption = WORDS.phrase("panels.chains_caption", chains=analysis.CHAINS, tested=walked[0].run.evaluations, inputs=len(WATCHED))
+    return Table(WORDS.phrase("panels.chains"), columns, caption)
 
 
 def _prior_table(spec: PriorSpec) -> Table:
@@ -572,13 +538,8 @@ def _prior_table(spec: PriorSpec) -> Table:
         "wide limit": [true for _, _, true in quantities],
         "off by (MCSE)": [(mean - true) / max(error, 1e-300) for mean, error, (_, _, true) in zip(means, errors, quantities, strict=True)],
     }
-    caption = f"{n:,} independent draws: no chain, so no R-hat is needed and every draw counts as one. " + (
-        "With one hidden layer the limit's covariance holds at every width."
-        if spec.depth == 1
-        else "With several layers a narrow network's covariance differs from the limit's; the sign *numbers* uses a "
-        "truth that holds at this width."
-    )
-    return Table("Diagnostics of these draws", columns, caption)
+    holds = WORDS.phrase("panels.at_every_width" if spec.depth == 1 else "panels.in_the_limit")
+    return Table(WORDS.phrase("panels.draws"), columns, f"{WORDS.phrase('panels.independent', draws=n)} {holds}")
 
 
 def _six_table(spec: PriorSpec) -> Table:
@@ -592,9 +553,4 @@ def _six_table(spec: PriorSpec) -> Table:
         "MCSE": [float(values.std(ddof=1) / math.sqrt(len(values))) for values in squares],
         "kernel": [float(drawn.prior.variance(spec.at_a)[0]) for drawn in six],
     }
-    caption = (
-        f"{spec.draws:,} independent draws of each network: no chain, so no R-hat is needed. The kernel is exact "
-        "for one "
-        "layer and the wide limit for three."
-    )
-    return Table("Diagnostics of these draws", columns, caption)
+    return Table(WORDS.phrase("panels.draws"), columns, WORDS.phrase("panels.six_caption", draws=spec.draws))

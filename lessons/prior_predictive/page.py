@@ -10,46 +10,38 @@ from lessons.prior_predictive.questions import QUESTIONS
 from lessons.prior_predictive.scenes import PREVIEWS, scene
 from lessons.prior_predictive.spec import SCENARIOS, WIDER, WORDS, PriorSpec
 
-VIEWS = {"functions": "Functions", "compare": "Six networks", "rejection": "Rejection by data", "limit": "The limit, given data"}
-SCALINGS = {"sqrt": "by √k (right)", "none": "not at all", "full": "by k"}
-BOUNDS = {
-    "exact": "by the largest possible L (exact)",
-    "observed": "by the largest L seen (as in the thesis)",
-    "undivided": "not divided (wrong)",
-}
-
 
 def controls(panel: Controls[PriorSpec]) -> None:
     """The widgets beside the stage."""
     spec = panel.spec
-    panel.segmented("view", "Picture", VIEWS)
+    panel.segmented("view")
     if spec.view in ("rejection", "limit"):
-        panel.segmented("data", "Data", {"six": "six points", "points": "your points"})
+        panel.segmented("data")
         if spec.data == "six":
-            panel.slider("used", "Points used")
+            panel.slider("used")
         else:
-            panel.points("points", ("always",))
-        panel.slider("noise_sd", "Noise sd σ")
-        panel.slider("tries", "Networks tested")
+            panel.points("points", (WORDS.phrase("controls.class"),))
+        panel.slider("noise_sd")
+        panel.slider("tries")
     if spec.view == "rejection":
-        panel.select("bound", "Likelihood divided", BOUNDS)
+        panel.select("bound")
     if spec.view in ("functions", "rejection"):
-        panel.slider("width", "Hidden units k")
+        panel.slider("width")
     if spec.view != "compare":
-        panel.slider("depth", "Hidden layers L")
-    panel.select("activation", "Activation φ", {"step": "step ±1", "relu": "ReLU", "linear": "linear (none)"})
-    panel.slider("weight_sd", "Hidden weights, sd σ_w")
-    panel.slider("bias_sd", "Hidden biases, sd σ_b")
-    panel.slider("out_sd", "Output weights, sd σ_v")
-    panel.segmented("scaling", "Weights from k units divided", SCALINGS)
-    with panel.more("More of the prior"):
-        panel.slider("out_bias_sd", "Output bias, sd σ_c")
+        panel.slider("depth")
+    panel.select("activation")
+    panel.slider("weight_sd")
+    panel.slider("bias_sd")
+    panel.slider("out_sd")
+    panel.segmented("scaling")
+    with panel.more("prior"):
+        panel.slider("out_bias_sd")
         if spec.view == "rejection":
-            panel.segmented("squash", "Output activation")
+            panel.segmented("squash")
         elif spec.view != "limit":
-            panel.slider("draws", "Networks drawn")
-            panel.slider("at_a", "Input a")
-            panel.slider("at_b", "Input b")
+            panel.slider("draws")
+            panel.slider("at_a")
+            panel.slider("at_b")
 
 
 def on_event(spec: PriorSpec, event: dict) -> PriorSpec | None:
@@ -60,30 +52,21 @@ def on_event(spec: PriorSpec, event: dict) -> PriorSpec | None:
 
 def runs(spec: PriorSpec) -> str:
     """Which kernel runs."""
-    if spec.view != "rejection":
-        wrong = {
-            "none": " The weights are not divided by √k: wrong on purpose.",
-            "full": " The weights are divided by k, not √k: wrong on purpose.",
-        }
-        said = "Independent draws of all weights from their normal prior."
-        if spec.view == "limit":
-            said = "Chains that propose a little of a fresh prior draw, over the posterior of networks of four widths."
-        return said + wrong.get(spec.scaling if spec.view != "compare" else "", "")
-    return {
-        "exact": "Rejection sampling from the prior with the exact bound of the likelihood.",
-        "observed": "Rejection sampling with the largest likelihood seen as its bound: right in the limit of many "
-        "networks, and only nearly so with these.",
-        "undivided": "Rejection without a bound: u is compared with the likelihood itself, wrong on purpose.",
-    }[spec.bound]
+    if spec.view == "rejection":
+        return WORDS.phrase(f"runs.{spec.bound}")
+    said = WORDS.phrase("runs.chains" if spec.view == "limit" else "runs.draws")
+    if spec.view == "compare" or spec.scaling == "sqrt":
+        return said
+    return f"{said} {WORDS.phrase(f'runs.scaling_{spec.scaling}')}"
 
 
 def faults(spec: PriorSpec) -> dict[str, PriorSpec]:
     """The mistakes that these settings can show."""
     if spec.view == "rejection":
-        return {"the likelihood undivided": spec.replace(bound="undivided")}
+        return {WORDS.phrase("faults.undivided"): spec.replace(bound="undivided")}
     if spec.view == "compare":
         return {}
-    return {"not divided by √k": spec.replace(scaling="none"), "divided by k": spec.replace(scaling="full")}
+    return {WORDS.phrase(f"faults.scaling_{scaling}"): spec.replace(scaling=scaling) for scaling in ("none", "full")}
 
 
 LESSON = Lesson(

@@ -79,6 +79,11 @@ class PriorSpec(Spec):
         )
 
 
+def counted(what: str, number: int) -> str:
+    """So many "unit", "layer" or "point", in words."""
+    return WORDS.phrase(f"counts.{what}" if number == 1 else f"counts.{what}s", number=number)
+
+
 STANDARD = PriorSpec()
 NARROW = STANDARD.replace(width=1, draws=500)
 # Andersen and Roed-Sørensen 2021, appendix .3: hidden weights and biases N(0, 8), output N(0, 1 / sqrt 16), tanh output

@@ -17,54 +17,49 @@ from lessons.regression.questions import QUESTIONS
 from lessons.regression.scenes import NAMES, PREVIEWS, grow, live, on_event, scene
 from lessons.regression.spec import SCENARIOS, WORDS, RegressionLesson
 
-PLAYS = {"draws": "one method", "compare": "five methods", "repeat": "many data sets"}
-VARIANTS = {"exact": "right", "aliased_momentum": "one momentum for both ends", "final_accept": "one accept step too many"}
-
 
 def controls(panel: Controls[RegressionLesson]) -> None:
     """The widgets beside the stage."""
     spec = panel.spec
-    panel.segmented("play", "What moves", PLAYS)
+    panel.segmented("play")
     if spec.play != "compare":
-        panel.select("method", "Curves by", NAMES)
-    panel.segmented("noise", "Is σ known?", {"known": "fixed", "learned": "learned"})
-    panel.slider("noise_sd", "Noise σ assumed" if spec.noise == "known" else "Guess of σ")
-    panel.slider("at", "Read the curves at x′")
-    panel.segmented("data", "Data", {"curve": "curve", "line": "line", "points": "your points"})
+        panel.select("method")
+    panel.segmented("noise")
+    panel.slider("noise_sd", WORDS.phrase("controls.noise_sd" if spec.noise == "known" else "controls.noise_guess"))
+    panel.slider("at")
+    panel.segmented("data")
     if spec.data == "points":
-        panel.points("points", label="Points: x, y, 0")
-        panel.note("Or click in the picture; a double click removes a point.")
+        panel.points("points")
+        panel.remark("points")
     else:
-        panel.slider("observations", "Measurements")
-        panel.slider("data_noise", "True noise")
-        panel.slider("gap", "Gap")
-        panel.number("data_seed", "Seed of the measurements")
-    panel.segmented("model", "Model", {"network": "network", "line": "straight line"})
+        panel.slider("observations")
+        panel.slider("data_noise")
+        panel.slider("gap")
+        panel.number("data_seed")
+    panel.segmented("model")
     if spec.model == "network":
-        panel.slider("units", "Hidden units k")
-        panel.select("activation", "Activation")
-    panel.slider("prior_sd", "Prior sd s")
-    with panel.more("The methods"):
-        panel.slider("draws", "Draws on the stage")
-        panel.slider("warmup", "Warm-up")
-        panel.slider("members", "Networks in the ensemble")
-        panel.slider("keep", "Dropout keeps a unit with")
-        panel.slider("epochs", "Training passes")
-        panel.segmented("laplace", "Laplace's curves", {"linear": "linear in the weights", "bent": "through the network"})
-        panel.slider("repeats", "Data sets of the long run")
-    panel.select("variant", "Break it", VARIANTS)
+        panel.slider("units")
+        panel.select("activation")
+    panel.slider("prior_sd")
+    with panel.more("methods"):
+        panel.slider("draws")
+        panel.slider("warmup")
+        panel.slider("members")
+        panel.slider("keep")
+        panel.slider("epochs")
+        panel.segmented("laplace")
+        panel.slider("repeats")
+    panel.select("variant")
 
 
 def runs(spec: RegressionLesson) -> str:
     """Which sampler runs."""
     if not proof.by_nuts(spec):
-        return (
-            f"{NAMES[spec.method]}: no sampler makes these curves. What is proven is that its parts do what their "
-            "formulas say, not that the curves are the posterior's."
-        )
-    gibbs = "" if spec.noise == "known" else ", and Gibbs for the noise in turns"
-    wrong = "" if spec.variant == "exact" else f" Broken on purpose: {VARIANTS[spec.variant]}."
-    return f"NUTS over all weights, gradients by backpropagation{gibbs}.{wrong}"
+        return WORDS.phrase("runs.no_sampler", method=NAMES[spec.method])
+    sampler = WORDS.phrase(f"runs.noise_{spec.noise}")
+    if spec.variant == "exact":
+        return sampler
+    return f"{sampler} {WORDS.phrase('runs.broken', mistake=WORDS['options.variant'][spec.variant])}"
 
 
 def twins(spec: RegressionLesson) -> list[Callable[..., Any]]:
@@ -97,6 +92,6 @@ LESSON = Lesson(
     on_event=on_event,
     grow=grow,
     live=live,
-    live_label="Repeat on new data",
+    live_label=WORDS.phrase("buttons.live"),
 )
 show(LESSON)

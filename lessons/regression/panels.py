@@ -16,7 +16,7 @@ from lessons.regression import analysis
 from lessons.regression.analysis import GRID, HELD
 from lessons.regression.proof import PLACES, watched
 from lessons.regression.scenes import NAMES
-from lessons.regression.spec import METHODS, RegressionLesson
+from lessons.regression.spec import METHODS, WORDS, RegressionLesson
 
 TRACED = 300  # draws of each chain in the figure of the chains
 
@@ -47,7 +47,7 @@ def answers(spec: RegressionLesson, cancel: Any) -> dict[str, analysis.Answer]:
 
 def spreads(spec: RegressionLesson, cancel: Any) -> Figure:
     """Epistemic sd against the input, a line a method."""
-    figure = charts.blank("input x", "epistemic sd, in units of y")
+    figure = charts.blank(WORDS.phrase("stage.x"), WORDS.phrase("panels.epistemic_axis"))
     found = answers(spec, cancel)
     for index, (method, one) in enumerate(found.items()):
         line = {"color": theme.colour(f"chain-{index}"), "width": 2, "dash": theme.DASHES[index]}
@@ -55,10 +55,10 @@ def spreads(spec: RegressionLesson, cancel: Any) -> Figure:
     top = 1.5 * max(float(found["nuts"].epistemic.max()), found["nuts"].aleatoric)
     figure.update_yaxes(range=[0, top])
     over = [NAMES[method] for method, one in found.items() if one.epistemic.max() > top]
-    caption = "How much the curves of one method differ, at every input. "
+    caption = WORDS.phrase("panels.spreads_caption")
     if over:
-        caption += f"Beyond the picture: {', '.join(over)}."
-    return Figure("Who opens the band in the gap?", figure, alt="Epistemic sd by input and method.", caption=caption)
+        caption = f"{caption} {WORDS.phrase('panels.beyond', methods=', '.join(over))}"
+    return Figure(WORDS.phrase("panels.spreads"), figure, alt=WORDS.phrase("panels.spreads_alt"), caption=caption)
 
 
 def traces(spec: RegressionLesson, cancel: Any) -> Figure:
@@ -68,28 +68,25 @@ def traces(spec: RegressionLesson, cancel: Any) -> Figure:
     flat = late.reshape(-1, late.shape[2])
     values = outputs(analysis.network_of(spec), flat, [[spec.at]])[:, 0, 0].reshape(late.shape[:2])
     return charts.trace(
-        "Four chains, one curve",
+        WORDS.phrase("panels.chains"),
         values,
-        alt="Height of the curve at x′ in each draw of four chains.",
-        y=f"curve at x′ = {number(spec.at)}",
-        caption=f"The first {late.shape[1]} draws of each chain after its warm-up.",
+        alt=WORDS.phrase("panels.chains_alt"),
+        y=WORDS.phrase("panels.curve_at", at=number(spec.at)),
+        caption=WORDS.phrase("panels.chains_caption", draws=late.shape[1]),
     )
 
 
 def holds(spec: RegressionLesson, cancel: Any) -> Figure:
     """Calibration of every method on fresh measurements."""
-    figure = charts.blank("the band should hold (%)", "it holds of fresh measurements (%)")
+    figure = charts.blank(WORDS.phrase("stage.should_hold"), WORDS.phrase("panels.holds_fresh"))
     for index, (method, one) in enumerate(answers(spec, cancel).items()):
         says, found = analysis.calibration(one)
         line = {"color": theme.colour(f"chain-{index}"), "width": 2, "dash": theme.DASHES[index]}
         figure.add_scatter(x=100 * says, y=100 * found, mode="lines", line=line, name=NAMES[method])
     dashed = {"color": theme.colour("ink"), "width": 1.5, "dash": "dot"}
-    figure.add_scatter(x=[0, 100], y=[0, 100], mode="lines", line=dashed, name="as it should")
-    caption = (
-        f"{analysis.FRESH} fresh measurements at inputs where there are data. Below the dotted line: too sure. In "
-        "the gap nothing is measured, so this figure says nothing about it."
-    )
-    return Figure("Do the bands hold?", figure, alt="Share held against share claimed, by method.", caption=caption)
+    figure.add_scatter(x=[0, 100], y=[0, 100], mode="lines", line=dashed, name=WORDS.phrase("stage.as_it_should"))
+    caption = WORDS.phrase("panels.holds_caption", fresh=analysis.FRESH)
+    return Figure(WORDS.phrase("panels.holds"), figure, alt=WORDS.phrase("panels.holds_alt"), caption=caption)
 
 
 def side_by_side(spec: RegressionLesson, cancel: Any) -> Table:
@@ -102,7 +99,7 @@ def side_by_side(spec: RegressionLesson, cancel: Any) -> Table:
         f"epistemic sd at x′ = {number(spec.at)}": [float(one.at([spec.at]).std()) for one in found.values()],
         "seconds": [one.seconds for one in found.values()],
     }
-    caption = "Same data, network, prior and seed (for dropout's output weights the prior sd is in effect s/√p). "
+    caption = WORDS.phrase("panels.same")
     if spec.data != "points":
         held = [analysis.covered(one) for one in found.values()]
         columns |= {
@@ -113,19 +110,15 @@ def side_by_side(spec: RegressionLesson, cancel: Any) -> Table:
             "width of the band": [c.width for c in held],
             "log score (nats)": [c.log_score for c in held],
         }
-        caption += (
-            f"Bands of {100 * HELD:.0f} %. New measurements: {analysis.FRESH} fresh ones where there are data, ± one "
-            "binomial standard error. The true curve is one curve, so its share jumps in long pieces: for that look at "
-            "*many data sets*. The log score is the mean log density at the fresh measurements: higher is better."
-        )
-    return Table("Five methods, side by side", columns, caption)
+        caption = f"{caption} {WORDS.phrase('panels.bands', held=100 * HELD, fresh=analysis.FRESH)}"
+    return Table(WORDS.phrase("panels.methods"), columns, caption)
 
 
 def diagnostics(spec: RegressionLesson, cancel: Any) -> list[Table]:
     """R-hat and effective draws of the curve, beside the exact values where they are known."""
     chains = analysis.study(spec, cancel)
     values = watched(spec, chains)
-    labels = [f"curve at x = {number(float(place))}" for place in PLACES]
+    labels = [WORDS.phrase("panels.curve", x=number(float(place))) for place in PLACES]
     nothing = [float("nan")] * len(PLACES)
     mean, sd = nothing, nothing
     if spec.model == "line":
@@ -133,16 +126,20 @@ def diagnostics(spec: RegressionLesson, cancel: Any) -> list[Table]:
         mean, sd = list(true.mean), list(true.sd)
     if spec.noise == "learned":
         values = np.concatenate([values, chains.noise[:, :, None]], axis=2)
-        labels.append("noise σ")
+        labels.append(WORDS.phrase("panels.noise"))
         mean, sd = [*mean, float("nan")], [*sd, float("nan")]
     table = charts.estimates(
         labels, summarise(values), mean, sd, per="gradients", spent=chains.gradients, seconds=chains.seconds, of="quantity"
     )
     weights = summarise(chains.theta).rhat
-    caption = (
-        f"{chain_words(len(values))} of {values.shape[1]} draws after {analysis.study_warmup(spec)} of warm-up: "
-        f"{chains.gradients:,} gradients in {chains.seconds:.2g} s, {chains.divergent} divergent. The curve is what "
-        f"counts. The weights themselves have R-hat up to {np.nanmax(weights):.2f}: hidden units can change places, or "
-        "flip their sign, without changing the curve."
+    caption = WORDS.phrase(
+        "panels.agree_caption",
+        chains=chain_words(len(values)),
+        draws=values.shape[1],
+        warmup=analysis.study_warmup(spec),
+        gradients=chains.gradients,
+        seconds=chains.seconds,
+        divergent=chains.divergent,
+        rhat=np.nanmax(weights),
     )
-    return [Table("Do the chains agree on the curve?", table, caption)]
+    return [Table(WORDS.phrase("panels.agree"), table, caption)]

@@ -42,7 +42,7 @@ from engine.spec import MAX_SEED
 from engine.training import dropout_draws, laplace, train
 from lessons.regression import analysis
 from lessons.regression.analysis import Chains
-from lessons.regression.spec import RegressionLesson
+from lessons.regression.spec import WORDS, RegressionLesson
 
 Array = NDArray[np.float64]
 
@@ -53,6 +53,7 @@ MASKS = 4000  # of dropout, drawn to be held against their law
 CURVED = 1e-4  # relative error of a curvature by differences
 CLIMBED = 0.05  # nats of log posterior that an optimiser may have left to climb
 TRAINED = 0.5  # the same for a network trained by Adam
+UNIT = "SE"  # standard errors
 BEYOND = 1.0  # standard deviations by which planted curves are off
 
 
@@ -65,7 +66,7 @@ def kernels(spec: RegressionLesson) -> list[Kernel]:
     """NUTS as it runs on the stage; none where another method makes the curves."""
     if not by_nuts(spec):
         return []
-    wrong = "" if spec.variant == "exact" else "NUTS is broken on purpose."
+    wrong = "" if spec.variant == "exact" else WORDS.phrase("checks.broken")
     found = kernel_of(analysis.staged(analysis.sampling(spec)).recording, wrong)
     return [found] if found is not None else []
 
@@ -102,11 +103,11 @@ def watched(spec: RegressionLesson, chains: Chains) -> Array:
 
 def run_checks(spec: RegressionLesson, chains: Chains) -> list[Check]:
     """Do four chains agree on the curve? Weights may differ: units change places without changing it."""
-    values, names = watched(spec, chains), [f"the curve at x = {place:g}" for place in PLACES]
-    columns, also = [values, chains.log_density[:, :, None]], ["the log density"]
+    values, names = watched(spec, chains), [WORDS.phrase("checks.curve", x=place) for place in PLACES]
+    columns, also = [values, chains.log_density[:, :, None]], [WORDS.phrase("checks.log_density")]
     if spec.noise == "learned":
         columns.append(np.log(chains.noise)[:, :, None])
-        also.append("log σ")
+        also.append(WORDS.phrase("checks.log_noise"))
     found = [agreement_check(np.concatenate(columns, axis=2), [*names, *also])]
     found.append(divergence_check(chains.recording.divergent))
     assert chains.recording.energy is not None
@@ -116,11 +117,7 @@ def run_checks(spec: RegressionLesson, chains: Chains) -> list[Check]:
 def numbers(spec: RegressionLesson, chains: Chains, cancel: Any) -> Check:
     """The line against the exact answer, by two looks."""
     if spec.model != "line":
-        words = (
-            "No exact answer is known for a network's posterior: its averages have no closed form. For one that has, "
-            "choose the straight line."
-        )
-        return unknown("exact answer", words, kind="numbers")
+        return unknown(WORDS.phrase("checks.answer"), WORDS.phrase("checks.no_answer"), kind="numbers")
 
     def look(number: int, work: int) -> Check:
         if number == 1:
@@ -138,13 +135,13 @@ def against_exact(spec: RegressionLesson, chains: Chains, level: float = ALONE) 
     true, values = analysis.exact(spec, PLACES), watched(spec, chains)
     found = []
     for i, place in enumerate(PLACES):
-        found.append(Average(f"the mean of the line at x = {place:g}", values[:, :, i], float(true.mean[i])))
+        found.append(Average(WORDS.phrase("checks.mean", x=place), values[:, :, i], float(true.mean[i])))
         squares = (values[:, :, i] - true.mean[i]) ** 2
-        found.append(Average(f"the variance of the line at x = {place:g}", squares, float(true.sd[i] ** 2)))
+        found.append(Average(WORDS.phrase("checks.variance", x=place), squares, float(true.sd[i] ** 2)))
     if spec.noise == "learned":
         mean = float(true.weight @ np.log(true.sigma))
-        found.append(Average("the mean of log σ", np.log(chains.noise), mean))
-    return averages_check("exact line", found, level=level)
+        found.append(Average(WORDS.phrase("checks.mean_log_noise"), np.log(chains.noise), mean))
+    return averages_check(WORDS.phrase("checks.line"), found, level=level)
 
 
 # The methods that do not sample ---------------------------------------------------------------------------------------
@@ -163,21 +160,17 @@ def curvature_check(spec: RegressionLesson) -> Check:
     size = np.sqrt(np.diag(wanted))
     error = float((np.abs(used - wanted) / np.outer(size, size)).max())
     verdict: Verdict = "pass" if error < CURVED else "fail"
-    sentence = (
-        f"Laplace's curvature at the mode, {model.dim} × {model.dim} numbers, agrees with one made of differences of "
-        f"the outputs to {error:.1e}. The normal about the mode is what its formula says; that it is the posterior is "
-        "not claimed."
-    )
-    return Check("curvature", verdict, error, CURVED, sentence, "relative error", kind="kernel")
+    sentence, unit = WORDS.phrase("checks.same_curvature", dim=model.dim, error=error), WORDS.phrase("checks.relative_error")
+    return Check(WORDS.phrase("checks.curvature"), verdict, error, CURVED, sentence, unit, kind="kernel")
 
 
 def masks_check(spec: RegressionLesson, keep: float | None = None) -> Check:
     """Random masks against their law: a unit is kept with probability p and its output divided by p, so the mean over
     masks is the whole network, and the variance is Σ (vⱼ φⱼ)² (1 − p) / p. keep : of the masks drawn, default p
     """
-    name = "masks"
+    name = WORDS.phrase("checks.masks")
     if spec.model == "line":
-        return unknown(name, "A straight line has no hidden unit to leave out.", kind="kernel")
+        return unknown(name, WORDS.phrase("checks.no_unit"), kind="kernel")
     x, y = analysis.data_of(spec)
     model = analysis.fitted_network(spec)
     theta = train(model, x, y, every=spec.epochs, keep=spec.keep, **analysis.training(spec, model, y)).theta
@@ -193,21 +186,16 @@ def masks_check(spec: RegressionLesson, keep: float | None = None) -> Check:
     off = curves - whole
     kept = variance > 1e-12
     if not kept.any():
-        return unknown(name, "No hidden unit does anything, so leaving one out changes nothing.", kind="kernel")
+        return unknown(name, WORDS.phrase("checks.idle_units"), kind="kernel")
     features = np.concatenate([off, off**2 - variance], axis=1)[:, np.tile(kept, 2)]
     error = features.std(axis=0) / math.sqrt(MASKS)
     found = surprise(features.mean(axis=0) / error, np.corrcoef(features.T))
     place = PLACES[kept][found.place % int(kept.sum())]
-    about = "mean" if found.place < kept.sum() else "variance"
+    about = WORDS.phrase("checks.about_mean" if found.place < kept.sum() else "checks.about_variance")
     verdict: Verdict = "fail" if found.p < ALONE else "pass"
-    sentence = (
-        f"{MASKS:,} random masks of the trained network against the law of masks: the worst of {len(error)} averages "
-        f"is the {about} of the curve at x = {place:g}, {abs(found.z):.1f} standard errors off. The masks are right; "
-        "that their curves are the posterior's is not claimed."
-    )
-    if verdict == "fail":
-        sentence = sentence.split(" The masks are right")[0] + " The masks are not what they should be."
-    return Check(name, verdict, found.z, math.nan, sentence, "SE", kind="kernel", p=found.p)
+    law = WORDS.phrase("checks.law_of_masks", masks=MASKS, averages=len(error), about=about, x=place, z=abs(found.z))
+    sentence = f"{law} {WORDS.phrase('checks.wrong_masks' if verdict == 'fail' else 'checks.right_masks')}"
+    return Check(name, verdict, found.z, math.nan, sentence, UNIT, kind="kernel", p=found.p)
 
 
 def dropped_unit(model: Any, theta: Array, unit: int) -> Array:
@@ -222,10 +210,9 @@ def climb_check(spec: RegressionLesson) -> Check:
     """Have the networks reached the tops of the log posterior that they climb?"""
     from scipy.optimize import minimize
 
-    name, x, y = "the climb has ended", *analysis.data_of(spec)
+    name, (x, y) = WORDS.phrase("checks.climb"), analysis.data_of(spec)
     if spec.method == "dropout":
-        words = "Dropout trains by noise: its network jitters for ever and climbs no fixed hill, so no end can be told."
-        return unknown(name, words, kind="run")
+        return unknown(name, WORDS.phrase("checks.jitters"), kind="run")
     model = analysis.fitted_network(spec)
     posterior = model.posterior(x, y)
 
@@ -238,8 +225,8 @@ def climb_check(spec: RegressionLesson) -> Check:
     here = posterior.log_density_many(np.ascontiguousarray(members))
     ends = np.array([-minimize(downhill, theta, jac=True, method="L-BFGS-B").fun for theta in members])
     left, limit = float((ends - here).max()), TRAINED if spec.method == "ensemble" else CLIMBED
-    sentence = f"{len(members)} network{'s' * (len(members) > 1)}: at most {left:.2g} nats of log posterior were left to climb. "
-    sentence += "Training has ended." if left <= limit else "More epochs would change the curves."
+    climbed = WORDS.phrase("checks.left_of_one" if len(members) == 1 else "checks.left", networks=len(members), left=left)
+    sentence = f"{climbed} {WORDS.phrase('checks.ended' if left <= limit else 'checks.not_ended')}"
     verdict: Verdict = "pass" if left <= limit else "fail"
     return Check(name, verdict, left, limit, sentence, "nats", kind="run")
 
@@ -248,11 +235,10 @@ def same_as_posterior(spec: RegressionLesson, cancel: Any) -> Check:
     """Are these curves draws from the posterior? Their mean and sd at five inputs against those of the chains, or
     against the exact ones.
     """
-    name, found = "same as the posterior", analysis.answer(spec)
+    name, found = WORDS.phrase("checks.same"), analysis.answer(spec)
     curves = found.at(PLACES)
     if len(curves) == 1:
-        alone = "One network draws one curve. The posterior is a spread of curves, and this has none."
-        return Check(name, "fail", math.inf, math.nan, alone, "SE")
+        return Check(name, "fail", math.inf, math.nan, WORDS.phrase("checks.alone"), UNIT)
     if spec.model == "line":
         true = analysis.exact(spec, PLACES)
         mean, sd, effective = true.mean, true.sd, np.full(len(PLACES), np.inf)
@@ -263,8 +249,8 @@ def same_as_posterior(spec: RegressionLesson, cancel: Any) -> Check:
         effective = np.array([ess_mean(values[:, :, i]) for i in range(len(PLACES))])
         apart = max(rhat(values[:, :, i]) for i in range(len(PLACES)))
         if not (apart <= MAX_RHAT and effective.min() >= MIN_ESS):
-            words = f"NUTS does not know the posterior here itself: R-hat {apart:.2f}, {effective.min():.0f} effective draws."
-            return unknown(name, words, kind="numbers", unit="SE")
+            words = WORDS.phrase("checks.not_known", rhat=apart, effective=effective.min())
+            return unknown(name, words, kind="numbers", unit=UNIT)
         tails = (((values - mean) / sd) ** 4).mean(axis=(0, 1))
     if is_planted(SHIFTED):
         curves = curves + BEYOND * sd
@@ -272,17 +258,21 @@ def same_as_posterior(spec: RegressionLesson, cancel: Any) -> Check:
     told = surprise(z)
     i = told.place % len(PLACES)
     verdict: Verdict = "fail" if told.p < ALONE else "pass" if len(curves) >= FEWEST else "unknown"
-    against = "the exact posterior" if spec.model == "line" else "the posterior by NUTS"
-    sentence = (
-        f"At x = {PLACES[i]:g} these {len(curves)} curves have mean {curves[:, i].mean():.3f} and sd "
-        f"{curves[:, i].std():.3f}; {against} has {mean[i]:.3f} and {sd[i]:.3f}: {abs(told.z):.1f} standard errors "
-        f"apart, the worst of {len(z)} averages."
+    sentence = WORDS.phrase(
+        "checks.compared",
+        x=PLACES[i],
+        curves=len(curves),
+        mean=curves[:, i].mean(),
+        sd=curves[:, i].std(),
+        posterior=WORDS.phrase("checks.exact_posterior" if spec.model == "line" else "checks.by_nuts"),
+        true_mean=mean[i],
+        true_sd=sd[i],
+        z=abs(told.z),
+        averages=len(z),
     )
-    if verdict == "fail":
-        sentence += " An approximation: these are not draws from the posterior."
-    elif verdict == "unknown":
-        sentence += " So few curves would not show a difference."
-    return Check(name, verdict, told.z, math.nan, sentence, "SE", p=told.p)
+    if verdict != "pass":
+        sentence = f"{sentence} {WORDS.phrase('checks.approximation' if verdict == 'fail' else 'checks.few_curves')}"
+    return Check(name, verdict, told.z, math.nan, sentence, UNIT, p=told.p)
 
 
 def off_posterior(curves: Array, mean: Array, sd: Array, effective: Array, tails: Array) -> Array:

@@ -16,12 +16,12 @@ from app.kit.text import number
 from engine.spec import SpecError
 from lessons.regression import analysis
 from lessons.regression.analysis import FINE, GRID, HELD, Answer
-from lessons.regression.spec import MAX_POINTS, METHODS, REACH, TALL, RegressionLesson
+from lessons.regression.spec import MAX_POINTS, METHODS, REACH, TALL, WORDS, RegressionLesson
 
 Array = NDArray[np.float64]
 
-NAMES = {"nuts": "posterior (NUTS)", "laplace": "Laplace", "dropout": "MC dropout", "ensemble": "ensemble", "map": "one network (MAP)"}
-SHARE = f"{100 * HELD:.0f} %"
+NAMES = WORDS["options.method"]
+PERCENT = 100 * HELD
 LEFT, RIGHT = (0, 9), (9, 6)  # first column and columns of the two halves
 TRAIL = 8  # drawn curves that stay
 CLIP = 3.0 * TALL  # beyond it nothing is seen
@@ -81,19 +81,19 @@ def curve_panel(
     data = np.column_stack([x[:, 0], y])
     tall = view(spec)
     editor = Editable(points=data, classes=("measurement",), limit=MAX_POINTS) if editable else None
-    axes = Axis("input x", -REACH, REACH), Axis("y", -tall, tall)
+    axes = Axis(WORDS.phrase("stage.x"), -REACH, REACH), Axis("y", -tall, tall)
     panel = picture.panel(id, title=title, x=axes[0], y=axes[1], place=place, height=height, editable=editor)
 
-    def label(words: str) -> str | None:
-        return words if labels else None
+    def label(name: str, **values: Any) -> str | None:
+        return WORDS.phrase(f"stage.{name}", **values) if labels else None
 
     mean = np.clip(found.curves.mean(axis=0), -CLIP, CLIP)
     new, curve = (np.clip(band, -CLIP, CLIP) for band in (found.new_band, found.curve_band))
-    panel.line(GRID, mean, band=tuple(new), role="likelihood", width=0.1, label=label(f"{SHARE} of new measurements"))
-    panel.line(GRID, mean, band=tuple(curve), role="posterior", width=2.4, label=label(f"mean, {SHARE} of the curves"))
+    panel.line(GRID, mean, band=tuple(new), role="likelihood", width=0.1, label=label("new_band", held=PERCENT))
+    panel.line(GRID, mean, band=tuple(curve), role="posterior", width=2.4, label=label("mean_and_band", held=PERCENT))
     true = analysis.truth(spec, GRID)
     if true is not None:
-        panel.line(GRID, true, role="truth", dash=True, width=2.2, label=label("true curve"))
+        panel.line(GRID, true, role="truth", dash=True, width=2.2, label=label("true_curve"))
     if not editable:
         panel.points(data, role="ink", size=2.4, label=label("measurements"))
     return panel
@@ -107,18 +107,17 @@ def _drawing(spec: RegressionLesson, found: Answer) -> bytes:
     picture = Scene(
         run=repr(spec),
         steps=steps,
-        label=f"Curves by {NAMES[spec.method]} for measurements with noise: the bands that hold {SHARE} of the curves "
-        "and of new measurements, single curves, their spread at every input, and the curve at one input.",
+        label=WORDS.phrase("stage.picture", method=NAMES[spec.method], held=PERCENT),
         rate=10.0,
         theme=theme.palette(),
         total=spec.draws if 1 < steps < spec.draws else None,
     )
-    title = "Click to add, drag, double-click to remove"
+    title = WORDS.phrase("stage.edit")
     panel = curve_panel(picture, spec, found, "curve", title, (LEFT[0], 0, LEFT[1], 2), 430, editable=True)
     curves = np.clip(found.curves, -CLIP, CLIP)
     if steps > 1:
         trail = Show("upto", last=TRAIL, fade=True)
-        panel.line(GRID, curves, show=trail, role="highlight", width=1.2, label="single curves")
+        panel.line(GRID, curves, show=trail, role="highlight", width=1.2, label=WORDS.phrase("stage.single_curves"))
         panel.line(GRID, curves, show="at", role="highlight", width=2.6)
     panel.rule(x=spec.at, role="muted", label="x′")
     _spread(picture, spec, found)
@@ -141,17 +140,17 @@ def _spread(picture: Scene, spec: RegressionLesson, found: Answer) -> None:
     total = np.hypot(noise, found.epistemic)
     panel = picture.panel(
         "spread",
-        title="Two kinds of not knowing",
-        x=Axis("input x", -REACH, REACH),
-        y=Axis("sd, in units of y", 0.0, 1.1 * min(float(total.max()), 2.0 * TALL)),
+        title=WORDS.phrase("stage.spread"),
+        x=Axis(WORDS.phrase("stage.x"), -REACH, REACH),
+        y=Axis(WORDS.phrase("stage.sd"), 0.0, 1.1 * min(float(total.max()), 2.0 * TALL)),
         place=(RIGHT[0], 0, RIGHT[1], 1),
         height=215,
     )
-    panel.line(GRID, total, role="ink", width=1.4, label="total: of a new measurement")
-    panel.line(GRID, found.epistemic, role="posterior", width=2.4, label="epistemic: the curves differ")
-    panel.line(GRID, noise, role="likelihood", dash=True, width=2.0, label="aleatoric: noise σ")
+    panel.line(GRID, total, role="ink", width=1.4, label=WORDS.phrase("stage.total"))
+    panel.line(GRID, found.epistemic, role="posterior", width=2.4, label=WORDS.phrase("stage.epistemic"))
+    panel.line(GRID, noise, role="likelihood", dash=True, width=2.0, label=WORDS.phrase("stage.aleatoric"))
     if spec.model == "line" and len(analysis.data_of(spec)[1]):
-        label = "epistemic, exact"
+        label = WORDS.phrase("stage.exact_epistemic")
         panel.line(GRID, analysis.exact(spec, GRID).sd, role="truth", dash=True, width=2.0, label=label)
     panel.rule(x=spec.at, role="muted")
 
@@ -173,36 +172,36 @@ def _value(picture: Scene, spec: RegressionLesson, value: Array) -> None:
     low, high = _limits(spec, value)
     panel = picture.panel(
         "value",
-        title=f"The curve at x′ = {number(spec.at)}",
-        x=Axis("height of the curve", low, high),
-        y=Axis("density"),
+        title=WORDS.phrase("stage.value", at=number(spec.at)),
+        x=Axis(WORDS.phrase("stage.height"), low, high),
+        y=Axis(WORDS.phrase("stage.density")),
         place=(RIGHT[0], 1, RIGHT[1], 1),
         height=215,
     )
-    panel.histogram(value, bins=(low, high, BINS), role="highlight", label="curves so far")
+    panel.histogram(value, bins=(low, high, BINS), role="highlight", label=WORDS.phrase("stage.curves_so_far"))
     if spec.model == "line":
         at = np.linspace(low, high, 121)
         density = analysis.exact(spec, [spec.at]).density(at)
-        panel.line(at, density, role="posterior", width=2.2, label="posterior, exact")
+        panel.line(at, density, role="posterior", width=2.2, label=WORDS.phrase("stage.exact_posterior"))
     true = analysis.truth(spec, [spec.at])
     if true is not None:
-        panel.rule(x=float(true[0]), role="truth", dash=True, label="true curve")
+        panel.rule(x=float(true[0]), role="truth", dash=True, label=WORDS.phrase("stage.true_curve"))
 
 
 def _trace(picture: Scene, spec: RegressionLesson, value: Array) -> None:
     low, high = _limits(spec, value)
     panel = picture.panel(
         "trace",
-        title="Curve after curve",
-        x=Axis("curve", 0.0, float(len(value))),
-        y=Axis("height at x′", low, high),
+        title=WORDS.phrase("stage.trace"),
+        x=Axis(WORDS.phrase("stage.curve"), 0.0, float(len(value))),
+        y=Axis(WORDS.phrase("stage.height_at"), low, high),
         place=(LEFT[0], 2, LEFT[1], 1),
         height=190,
     )
     panel.line(np.arange(1.0, len(value) + 1.0), value, show="upto", role="highlight", width=1.3)
     true = analysis.truth(spec, [spec.at])
     if true is not None:
-        panel.rule(y=float(true[0]), role="truth", dash=True, label="true curve")
+        panel.rule(y=float(true[0]), role="truth", dash=True, label=WORDS.phrase("stage.true_curve"))
 
 
 def _noise(picture: Scene, spec: RegressionLesson, found: Answer) -> None:
@@ -211,18 +210,18 @@ def _noise(picture: Scene, spec: RegressionLesson, found: Answer) -> None:
     low = max(low, 0.0)
     panel = picture.panel(
         "noise",
-        title="The noise σ, learned",
-        x=Axis("σ, in units of y", low, high),
-        y=Axis("density"),
+        title=WORDS.phrase("stage.noise"),
+        x=Axis(WORDS.phrase("stage.noise_axis"), low, high),
+        y=Axis(WORDS.phrase("stage.density")),
         place=(RIGHT[0], 2, RIGHT[1], 1),
         height=190,
     )
-    panel.histogram(found.noise, bins=(low, high, BINS), role="highlight", label="draws so far")
+    panel.histogram(found.noise, bins=(low, high, BINS), role="highlight", label=WORDS.phrase("stage.draws_so_far"))
     at = np.linspace(max(low, 1e-3), high, 121)
     prior = np.exp(analysis.log_noise_prior(spec, -2.0 * np.log(at))) * 2.0 / at
-    panel.line(at, prior, role="prior", dash=True, width=1.8, label="prior")
+    panel.line(at, prior, role="prior", dash=True, width=1.8, label=WORDS.phrase("stage.prior"))
     if spec.data != "points":
-        panel.rule(x=spec.data_noise, role="truth", dash=True, label="true σ")
+        panel.rule(x=spec.data_noise, role="truth", dash=True, label=WORDS.phrase("stage.true_noise"))
 
 
 def _calibration(picture: Scene, found: Answer, row: int) -> None:
@@ -230,14 +229,14 @@ def _calibration(picture: Scene, found: Answer, row: int) -> None:
     says, holds = analysis.calibration(found)
     panel = picture.panel(
         "calibration",
-        title="Does the band hold what it says?",
-        x=Axis("the band should hold (%)", 0.0, 100.0),
-        y=Axis("it holds (%)", 0.0, 100.0),
+        title=WORDS.phrase("stage.calibration"),
+        x=Axis(WORDS.phrase("stage.should_hold"), 0.0, 100.0),
+        y=Axis(WORDS.phrase("stage.it_holds"), 0.0, 100.0),
         place=(RIGHT[0], row, RIGHT[1], 1),
         height=190,
     )
-    panel.line([0.0, 100.0], [0.0, 100.0], role="truth", dash=True, width=1.6, label="as it should")
-    panel.line(100 * says, 100 * holds, role="likelihood", width=2.4, label="fresh measurements")
+    panel.line([0.0, 100.0], [0.0, 100.0], role="truth", dash=True, width=1.6, label=WORDS.phrase("stage.as_it_should"))
+    panel.line(100 * says, 100 * holds, role="likelihood", width=2.4, label=WORDS.phrase("stage.fresh"))
 
 
 def _words(picture: Scene, spec: RegressionLesson, found: Answer, value: Array) -> None:
@@ -250,17 +249,11 @@ def _words(picture: Scene, spec: RegressionLesson, found: Answer, value: Array) 
     y = value + found.noise * z
     at = number(spec.at)
     picture.readout(
-        "outcome",
-        f"this curve{', hypothetically the true one' * (steps > 1)}: at x′ = {at} it is {{f:.3f}}. A new measurement "
-        "there: {f:.3f} + σ z = {f:.3f} + {s:.3f} × ({z:.2f}) = {y:.3f}",
-        f=value,
-        s=found.noise,
-        z=z,
-        y=y,
+        "outcome", WORDS.phrase("stage.outcome_card" if steps > 1 else "stage.outcome_of_one_card", at=at), f=value, s=found.noise, z=z, y=y
     )
     picture.readout(
         "split",
-        "{n:d} so far, at x′: total variance {v:.4f} = aleatoric σ² {a:.4f} + epistemic {e:.4f} (sd {t:.3f}, {b:.3f} and {c:.3f})",
+        WORDS.phrase("stage.split_card"),
         n=count,
         v=aleatoric**2 + epistemic**2,
         a=aleatoric**2,
@@ -273,18 +266,13 @@ def _words(picture: Scene, spec: RegressionLesson, found: Answer, value: Array) 
         held = analysis.covered(found)
         picture.readout(
             "coverage",
-            f"of {analysis.FRESH} fresh measurements the {SHARE} band holds {{h:.1f}} % (± {{w:.1f}}, one binomial standard error)",
+            WORDS.phrase("stage.coverage_card", fresh=analysis.FRESH, held=PERCENT),
             h=at_the_end(steps, 100 * held.new),
             w=at_the_end(steps, 100 * held.error),
         )
         words, shares = told(held, steps)
-        picture.readout("curve", f"of the true curve the {SHARE} band of curves holds {words}", **shares)
-    picture.say(
-        f"Curve {{t}} of {{steps}}: at x′ = {at} it is {{f:.2f}}; epistemic sd so far {{e:.2f}}, noise {{a:.2f}}.",
-        f=value,
-        e=epistemic,
-        a=aleatoric,
-    )
+        picture.readout("curve", WORDS.phrase("stage.curve_card", held=PERCENT, shares=words), **shares)
+    picture.say(WORDS.phrase("stage.said", at=at), f=value, e=epistemic, a=aleatoric)
     picture.table(
         {
             f"curve at {at}": value,
@@ -302,12 +290,7 @@ def _words(picture: Scene, spec: RegressionLesson, found: Answer, value: Array) 
 
 def _comparing(spec: RegressionLesson) -> bytes:
     picture = Scene(
-        run=repr(spec),
-        steps=COMPARED,
-        label="The same measurements seen by one network, an ensemble, MC dropout, Laplace's approximation and the "
-        f"posterior: the bands of each, single curves, and how much of fresh measurements each {SHARE} band holds.",
-        rate=6.0,
-        theme=theme.palette(),
+        run=repr(spec), steps=COMPARED, label=WORDS.phrase("stage.picture_of_methods", held=PERCENT), rate=6.0, theme=theme.palette()
     )
     answers = {method: analysis.answer(spec, method) for method in reversed(METHODS)}
     for index, (method, found) in enumerate(answers.items()):
@@ -316,18 +299,18 @@ def _comparing(spec: RegressionLesson) -> bytes:
         panel = curve_panel(picture, spec, found, method, title, place, 250, labels=first)
         curves = np.clip(_cycled(found.curves), -CLIP, CLIP)
         width = 1.8 if len(found.theta) > 1 else 1.0
-        panel.line(GRID, curves, show="at", role="highlight", width=width, label="single curves" if first else None)
+        panel.line(GRID, curves, show="at", role="highlight", width=width, label=WORDS.phrase("stage.single_curves") if first else None)
     if spec.data == "points" or spec.gap == 0.0:
         near = int(np.argmin(np.abs(GRID - spec.at)))
         values = [float(found.epistemic[near]) for found in answers.values()]
-        title, axis = f"Epistemic sd at x′ = {number(spec.at)}", Axis("in units of y", 0.0, None)
+        title, axis = WORDS.phrase("stage.epistemic_at", at=number(spec.at)), Axis(WORDS.phrase("stage.units_of_y"), 0.0, None)
     else:
         values = [100 * analysis.covered(found).gap for found in answers.values()]
-        title, axis = "True curve in the gap", Axis(f"held by the {SHARE} band (%)", 0.0, 100.0)
-    panel = picture.panel("held", title=title, x=Axis("method", 0, 5), y=axis, place=(10, 1, 5, 1), height=250)
+        title, axis = WORDS.phrase("stage.gap_held"), Axis(WORDS.phrase("stage.held_by_band", held=PERCENT), 0.0, 100.0)
+    panel = picture.panel("held", title=title, x=Axis(WORDS.phrase("stage.method"), 0, 5), y=axis, place=(10, 1, 5, 1), height=250)
     panel.bars(np.array(values), labels=[str(i + 1) for i in range(len(answers))], role="posterior")
     if axis.high is not None:
-        panel.rule(y=100 * HELD, role="truth", dash=True)
+        panel.rule(y=PERCENT, role="truth", dash=True)
     _compared_words(picture, spec, answers)
     return picture.encode()
 
@@ -335,15 +318,15 @@ def _comparing(spec: RegressionLesson) -> bytes:
 def _compared_words(picture: Scene, spec: RegressionLesson, answers: dict[str, Answer]) -> None:
     near = int(np.argmin(np.abs(GRID - spec.at)))
     for index, (method, found) in enumerate(answers.items()):
-        text = f"{index + 1} · {NAMES[method]}: epistemic sd at x′ = {number(spec.at)} is {{e:.3f}}"
+        text = WORDS.phrase("stage.method_card", number=index + 1, method=NAMES[method], at=number(spec.at))
         values: dict[str, Any] = {"e": at_the_end(COMPARED, found.epistemic[near])}
         if spec.data != "points":
             held = analysis.covered(found)
             words, shares = told(held, COMPARED)
-            text += f"; held of fresh measurements {{h:.1f}} ± {{w:.1f}} %, of the true curve {words}"
+            text = f"{text}; {WORDS.phrase('stage.method_held', shares=words)}"
             values |= shares | {"h": at_the_end(COMPARED, 100 * held.new), "w": at_the_end(COMPARED, 100 * held.error)}
         picture.readout(method, text, **values)
-    picture.say("One more curve of each method, {t} of {steps}.")
+    picture.say(WORDS.phrase("stage.said_of_methods"))
     picture.table({NAMES[m]: _cycled(found.curves[:, near]) for m, found in answers.items()})
 
 
@@ -354,9 +337,9 @@ def at_the_end(steps: int, value: float) -> Array:
 
 def told(held: analysis.Coverage, steps: int) -> tuple[str, dict[str, Any]]:
     """How much of the true curve was held: words with fields, and their values, known at the last of the steps."""
-    parts = (("a", "on the data", held.near), ("b", "in the gap", held.gap), ("c", "at the ends", held.ends))
+    parts = (("a", "held_on_data", held.near), ("b", "held_in_gap", held.gap), ("c", "held_at_ends", held.ends))
     known = [(field, where, share) for field, where, share in parts if math.isfinite(share)]
-    words = ", ".join(f"{{{field}:.0f}} % {where}" for field, where, _ in known)
+    words = ", ".join(WORDS.phrase(f"stage.{where}") for _, where, _ in known)
     return words, {field: at_the_end(steps, 100 * share) for field, _, share in known}
 
 
@@ -392,27 +375,26 @@ def _repeated(spec: RegressionLesson, steps: int, total: int) -> bytes:
     picture = Scene(
         run=repr(("repeat", spec)),
         steps=steps,
-        label=f"{NAMES[spec.method]} on many data sets from one true curve: band by band, and the share of new "
-        "measurements and of the true curve that the bands held so far.",
+        label=WORDS.phrase("stage.picture_of_sets", method=NAMES[spec.method]),
         rate=3.0,
         autoplay=True,
         theme=theme.palette(),
         total=total if total > steps else None,
     )
     tall = view(spec)
-    axes = Axis("input x", -REACH, REACH), Axis("y", -tall, tall)
-    panel = picture.panel("set", title="One data set after the other", x=axes[0], y=axes[1], place=(*_at(LEFT, 0), 1), height=330)
+    axes = Axis(WORDS.phrase("stage.x"), -REACH, REACH), Axis("y", -tall, tall)
+    panel = picture.panel("set", title=WORDS.phrase("stage.sets"), x=axes[0], y=axes[1], place=(*_at(LEFT, 0), 1), height=330)
     edges = np.clip(np.stack([one.band for one in sets]), -CLIP, CLIP)
     news = np.clip(np.stack([one.new_band for one in sets]), -CLIP, CLIP)
     for side in (0, 1):
-        words = (f"{SHARE} of new measurements", f"{SHARE} of the curves") if side == 0 else (None, None)
-        panel.line(GRID, news[:, side], show="at", role="likelihood", dash=True, width=1.6, label=words[0])
-        panel.line(GRID, edges[:, side], show="at", role="posterior", width=2.2, label=words[1])
-    panel.line(GRID, analysis.truth(spec, GRID), role="truth", dash=True, width=2.2, label="true curve")
+        new, curves = (WORDS.phrase(f"stage.{name}", held=PERCENT) if side == 0 else None for name in ("new_band", "curve_band"))
+        panel.line(GRID, news[:, side], show="at", role="likelihood", dash=True, width=1.6, label=new)
+        panel.line(GRID, edges[:, side], show="at", role="posterior", width=2.2, label=curves)
+    panel.line(GRID, analysis.truth(spec, GRID), role="truth", dash=True, width=2.2, label=WORDS.phrase("stage.true_curve"))
     panel.rule(x=spec.at, role="muted", label="x′")
     measured = np.stack([one.data for one in sets])
     paths = np.stack([_ticks(data, 0.012 * tall) for data in measured])
-    panel.path(paths, at=np.arange(steps), role="ink", width=3.0, label="measurements")
+    panel.path(paths, at=np.arange(steps), role="ink", width=3.0, label=WORDS.phrase("stage.measurements"))
     _running(picture, spec, sets, total)
     return picture.encode()
 
@@ -433,18 +415,18 @@ def _running(picture: Scene, spec: RegressionLesson, sets: list[analysis.OneSet]
     steps = len(sets)
     count = np.arange(1.0, steps + 1.0)
     rows = {
-        "new": ("new measurement at x′", np.array([one.new_held for one in sets]), "likelihood"),
-        "curve": ("true curve at x′", np.array([one.held_at for one in sets]), "posterior"),
+        "new": (WORDS.phrase("stage.new_at"), np.array([one.new_held for one in sets]), "likelihood"),
+        "curve": (WORDS.phrase("stage.true_at"), np.array([one.held_at for one in sets]), "posterior"),
     }
     panel = picture.panel(
         "running",
-        title=f"Held by the {SHARE} band so far",
-        x=Axis("data sets", 0.0, float(max(total, steps))),
-        y=Axis("share (%)", 0.0, 105.0, ticks=SHARES),
+        title=WORDS.phrase("stage.running", held=PERCENT),
+        x=Axis(WORDS.phrase("stage.number_of_sets"), 0.0, float(max(total, steps))),
+        y=Axis(WORDS.phrase("stage.share"), 0.0, 105.0, ticks=SHARES),
         place=(RIGHT[0], 0, RIGHT[1], 1),
         height=330,
     )
-    panel.rule(y=100 * HELD, role="truth", dash=True, label="as it says")
+    panel.rule(y=PERCENT, role="truth", dash=True, label=WORDS.phrase("stage.as_it_says"))
     shares, errors = {}, {}
     for name, (words, held, role) in rows.items():
         shares[name] = np.cumsum(held) / count
@@ -455,22 +437,21 @@ def _running(picture: Scene, spec: RegressionLesson, sets: list[analysis.OneSet]
     so_far = np.cumsum(inside, axis=0) / count[:, None]
     panel = picture.panel(
         "places",
-        title="At each input: share of the data sets whose band of curves held the true curve",
-        x=Axis("input x", -REACH, REACH),
-        y=Axis("share (%)", 0.0, 108.0, ticks=SHARES[::2]),
+        title=WORDS.phrase("stage.places"),
+        x=Axis(WORDS.phrase("stage.x"), -REACH, REACH),
+        y=Axis(WORDS.phrase("stage.share"), 0.0, 108.0, ticks=SHARES[::2]),
         place=(LEFT[0], 1, LEFT[1] + RIGHT[1], 1),
         height=190,
     )
-    panel.line(GRID, 100 * so_far, show="at", role="posterior", width=2.4, label="so far")
-    panel.rule(y=100 * HELD, role="truth", dash=True, label="as it says")
+    panel.line(GRID, 100 * so_far, show="at", role="posterior", width=2.4, label=WORDS.phrase("stage.so_far"))
+    panel.rule(y=PERCENT, role="truth", dash=True, label=WORDS.phrase("stage.as_it_says"))
     for edge in analysis.gap_of(spec.gap):
-        panel.rule(x=edge, role="muted", label="gap" if edge < 0.7 else None)
+        panel.rule(x=edge, role="muted", label=WORDS.phrase("stage.gap") if edge < 0.7 else None)
     at = number(spec.at)
     for name, (words, held, _) in rows.items():
         picture.readout(
             name,
-            f"{words} (x′ = {at}): {{this?held:missed}} this time; {{k:d}} of {{n:d}} so far, {{p:.1f}} ± {{e:.1f}} % "
-            "(one binomial standard error, a hit and a miss added)",
+            WORDS.phrase("stage.running_card", what=words, at=at),
             this=held,
             k=np.cumsum(held).astype(int),
             n=count.astype(int),
@@ -478,16 +459,8 @@ def _running(picture: Scene, spec: RegressionLesson, sets: list[analysis.OneSet]
             e=100 * errors[name],
         )
     everywhere = np.cumsum([one.new_share for one in sets]) / count
-    picture.readout(
-        "all",
-        f"of {analysis.REPEATED_FRESH} new measurements a data set, where there are data, all bands together held {{p:.1f}} %",
-        p=100 * everywhere,
-    )
-    picture.say(
-        "Data set {t} of {steps}: the bands held the true curve at x′ in {k:d} of {n:d} data sets.",
-        k=np.cumsum(rows["curve"][1]).astype(int),
-        n=count.astype(int),
-    )
+    picture.readout("all", WORDS.phrase("stage.all_card", fresh=analysis.REPEATED_FRESH), p=100 * everywhere)
+    picture.say(WORDS.phrase("stage.said_of_sets"), k=np.cumsum(rows["curve"][1]).astype(int), n=count.astype(int))
     picture.table(
         {
             "data set": count,
