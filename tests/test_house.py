@@ -44,7 +44,6 @@ IN_PYTHON = {  # lessons whose words do not all stand in `words.toml` yet; none 
         "dimensions",
         "dropout",
         "families",
-        "gibbs",
         "model_selection",
         "own_chain",
         "perceptron",
