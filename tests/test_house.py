@@ -44,7 +44,6 @@ IN_PYTHON = {  # lessons whose words do not all stand in `words.toml` yet; none 
         "dropout",
         "families",
         "model_selection",
-        "own_chain",
         "perceptron",
         "prior_predictive",
         "race",
@@ -244,6 +243,11 @@ def test_what_a_lesson_says_stands_in_its_words():
     assert {lesson for lesson, files in found.items() if files.total()} == IN_PYTHON, "python -m tests.english LESSON"
     for lesson in found.keys() - IN_PYTHON - {"families"}:
         assert not unused(ROOT / "lessons" / lesson), lesson
+
+
+def test_what_programs_read_is_no_english():
+    code = "part(f'<li class=small print>{words}</li>', '<h1>What stands out</h1>', log_density='log(theta) - sigma')"
+    assert [text for _, text in english.texts(ast.parse(code))] == ["<h1>What stands out</h1>"]
 
 
 @pytest.mark.parametrize("folder", sorted({path.parent for path in (ROOT / "lessons").rglob("words.toml")}), ids=lambda path: path.name)
