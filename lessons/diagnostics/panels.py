@@ -94,7 +94,7 @@ def _autocorrelation(spec: DiagnosticsLesson) -> Figure:
     figure = charts.blank(WORDS.phrase("panels.lag"), WORDS.phrase("panels.autocorrelation"))
     for chain, line in enumerate(found):
         look = {"color": theme.colour(f"chain-{chain}"), "width": 1.5, "dash": theme.DASHES[chain]}
-        figure.add_scatter(x=np.arange(lags + 1), y=line, mode="lines", line=look, name=WORDS.phrase("panels.chain", chain=chain + 1))
+        figure.add_scatter(x=np.arange(lags + 1), y=line, mode="lines", line=look, name=WORDS.phrase("stage.chain", chain=chain + 1))
     first = float(np.nanmean(found[:, 1])) if np.isfinite(found[:, 1]).any() else float("nan")
     caption = WORDS.phrase("panels.autocorrelation_caption", correlation=number(first, 2))
     alt = WORDS.phrase("panels.autocorrelation_alt", caption=caption)
@@ -113,7 +113,7 @@ def diagnostics(spec: DiagnosticsLesson, cancel: object = None) -> Table:
     run, true = analysis.simulate(spec), analysis.exact(spec)
     values = analysis.counted(spec, analysis.watched(spec, run.draws))[:, :, None]
     each = range(spec.chains)
-    names = [WORDS.phrase("panels.all_chains"), *(WORDS.phrase("panels.chain", chain=c + 1) for c in each)]
+    names = [WORDS.phrase("panels.all_chains"), *(WORDS.phrase("stage.chain", chain=c + 1) for c in each)]
     columns: dict[str, list] = {"chain": names}
     seconds = analysis.seconds(spec)
     for some in (slice(None), *(slice(c, c + 1) for c in each)):

@@ -86,7 +86,7 @@ def _means(picture: Scene, spec: DiagnosticsLesson, name: str, limits: tuple[flo
     panel = picture.panel(
         "means",
         title=WORDS.phrase("stage.means"),
-        x=Axis(WORDS.phrase("stage.chain"), 0.4, spec.chains + 0.6 + known, ticks=ticks),
+        x=Axis(WORDS.phrase("stage.chains"), 0.4, spec.chains + 0.6 + known, ticks=ticks),
         y=Axis(name, *limits),
         place=MEANS,
         height=TALL,
