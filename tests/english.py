@@ -3,8 +3,9 @@
     python -m tests.english [LESSON ...]     counts by lesson and file; of the lessons named, each text
 
 A text is a string of at least two words, or one that stands where a reader's words stand: the label of a mark, a title,
-a caption, an axis. What only developers read is none: docstrings, names in a dict and keys, and what is raised. Declarations
-of a spec, which the API shows too, and the reasons of a refusal stay where their values are checked.
+a caption, an axis. What only developers read is none: docstrings, names in a dict and keys, and what is raised; nor is
+what programs read: tags and styles of HTML, densities in the engine's own notation. Declarations of a spec, which the API
+shows too, and the reasons of a refusal stay where their values are checked.
 """
 
 from __future__ import annotations
@@ -24,8 +25,10 @@ IN_FIGURES = {"add_hline", "add_scatter", "add_vline"}  # of Plotly: there a `na
 TITLED = {"Axis", "Figure", "Table"}  # what is handed to them is read
 DECLARED = {"choice", "integer", "number", "points", "seed_field", "text"}  # of `engine.spec`
 KEYED = {"key", "no_reason"}  # keywords that hand on names: of widgets, and of the numbers of a result
+PARSED = {"log_density", "parameters"}  # fields of a spec whose values the engine reads
 REFUSED = {"SpecError", "TargetError", "Refusal"}
 MATHS = re.compile(r"\b(?:log|exp|min|max|sin|cos|sd)\b")
+MARKUP = re.compile(r"<style>.*?</style>|<[!/]?(?!br>)[a-z][^<>]*>", re.DOTALL)
 LAYOUT = re.compile(r"[\w-]+\*\d")
 PLACEHOLDER = re.compile(r"\{[^{}?|]*\}")  # one with a choice holds words
 WORD = re.compile(r"[A-Za-zÀ-ɏ]{2,}")
@@ -42,7 +45,7 @@ def _texts(node: ast.AST, passed: str) -> Iterator[tuple[ast.expr, str]]:
         return
     if isinstance(node, (ast.Constant, ast.JoinedStr)):
         text = "".join(part.value if isinstance(part, ast.Constant) else "{}" for part in getattr(node, "values", [node]) if _is_text(part))
-        if _is_read(text, shown=passed in SHOWN):
+        if passed not in PARSED and _is_read(text, shown=passed in SHOWN):
             yield node, text
         for part in getattr(node, "values", ()):
             if isinstance(part, ast.FormattedValue):
@@ -95,6 +98,7 @@ def _is_text(part: ast.AST) -> bool:
 
 
 def _is_read(text: str, shown: bool) -> bool:
+    text = MARKUP.sub("", text)
     words = WORD.findall(MATHS.sub("", PLACEHOLDER.sub(" ", text)))
     return not LAYOUT.match(text) and ((len(words) > 1 and " " in text) or (shown and any(len(word) > 2 for word in words)))
 

@@ -39,20 +39,7 @@ LATE = {  # what a function imports of the house itself, and why not its module
     ("app.kit.taken", "engine.jumps.sweep"): "the same, for one table of files to take home; every page imports it",
 }
 IN_PYTHON = {  # lessons whose words do not all stand in `words.toml` yet; none comes to this list
-    *(
-        "diagnostics",
-        "dimensions",
-        "dropout",
-        "families",
-        "gibbs",
-        "own_chain",
-        "perceptron",
-        "race",
-        "real_data",
-        "spike_and_slab",
-        "variational",
-        "weight_space",
-    )
+    *("dimensions", "dropout", "families", "perceptron", "race", "real_data", "spike_and_slab", "variational", "weight_space")
 }
 NAMED = {"more": "folds", "button": "buttons", "files": "buttons", "download": "buttons", "remark": "notes"}  # by the words' tables
 WHOLE = {"WORDS.tables", "WORDS.entry"}  # what asks for all that stands in tables within a table
@@ -242,6 +229,11 @@ def test_what_a_lesson_says_stands_in_its_words():
     assert {lesson for lesson, files in found.items() if files.total()} == IN_PYTHON, "python -m tests.english LESSON"
     for lesson in found.keys() - IN_PYTHON - {"families"}:
         assert not unused(ROOT / "lessons" / lesson), lesson
+
+
+def test_what_programs_read_is_no_english():
+    code = "part(f'<li class=small print>{words}</li>', '<h1>What stands out</h1>', log_density='log(theta) - sigma')"
+    assert [text for _, text in english.texts(ast.parse(code))] == ["<h1>What stands out</h1>"]
 
 
 @pytest.mark.parametrize("folder", sorted({path.parent for path in (ROOT / "lessons").rglob("words.toml")}), ids=lambda path: path.name)

@@ -19,7 +19,7 @@ from engine.spec import SpecError
 from engine.targets.densities import Density
 from engine.targets.target import Target, TargetError
 from lessons.diagnostics.patients import case
-from lessons.diagnostics.spec import DiagnosticsLesson
+from lessons.diagnostics.spec import WORDS, DiagnosticsLesson
 
 Array = NDArray[np.float64]
 
@@ -60,21 +60,25 @@ def target_of(spec: DiagnosticsLesson) -> Target:
     return case(spec).build_target()
 
 
-SAMPLER_NAMES = {"metropolis": "Metropolis", "hmc": "HMC", "nuts": "NUTS", "gibbs": "Gibbs"}
-
-
 def describe(spec: DiagnosticsLesson) -> str:
     """Sampler, settings and target of a run in a few words."""
     setup = case(spec)
-    numbers = {
-        "metropolis": f"scale {setup.scale:g}",
-        "hmc": f"ε = {setup.step_size:g}, L = {setup.steps}",
-        "nuts": f"ε = {setup.step_size:g}",
-        "gibbs": "full conditionals" if setup.build_target().conditionals is not None else f"scale {setup.scale:g}",
-    }[setup.sampler]
-    wrong = ", wrong on purpose" if setup.broken == "yes" else ""
-    name, shape = SAMPLER_NAMES[setup.sampler], setup.target.replace("_", " ")
-    return f"{name} ({numbers}{wrong}) on the target {shape}"
+    return WORDS.phrase(
+        "runs.wrong" if setup.broken == "yes" else "runs.right",
+        sampler=WORDS.options("sampler")[setup.sampler],
+        settings=_settings(setup),
+        target=setup.target.replace("_", " "),
+    )
+
+
+def _settings(setup: DiagnosticsLesson) -> str:
+    if setup.sampler == "hmc":
+        return WORDS.phrase("runs.hmc", step_size=setup.step_size, steps=setup.steps)
+    if setup.sampler == "nuts":
+        return WORDS.phrase("runs.nuts", step_size=setup.step_size)
+    if setup.sampler == "gibbs" and setup.build_target().conditionals is not None:
+        return WORDS.phrase("runs.conditionals")
+    return WORDS.phrase("runs.scale", scale=setup.scale)
 
 
 # The watched quantity -------------------------------------------------------------------------------------------------
@@ -278,18 +282,18 @@ def thinning(spec: DiagnosticsLesson) -> Thinning:
 
 CHECK_CHAINS, CHECK_DRAWS = 4, 10_000
 CHECK_EVALUATIONS = 1_500_000
-WAITS = "It could tell what you are asked to find, so it waits until your diagnosis is locked."
+WAITS = WORDS.phrase("checks.waits")
 
 
 def _waits(kind: Kind) -> Check:
-    return unknown("sealed", WAITS, kind=kind)
+    return unknown(WORDS.phrase("checks.sealed"), WAITS, kind=kind)
 
 
 def kernels(spec: DiagnosticsLesson) -> list[Kernel]:
     """The kernel of the chains on screen; none while the file is sealed."""
     if spec.sealed:
         return []
-    kernel = kernel_of(simulate(spec), "It is wrong on purpose." if case(spec).broken == "yes" else "")
+    kernel = kernel_of(simulate(spec), WORDS.phrase("checks.wrong") if case(spec).broken == "yes" else "")
     return [] if kernel is None else [kernel]
 
 
@@ -312,10 +316,9 @@ def checks(spec: DiagnosticsLesson, cancel: object = None) -> Sequence[Check]:
     shown = on_screen(spec)
     found = [shown]
     if shown.verdict != "pass":
-        words = "The chains on screen are not to be believed yet, so their averages are not held against the truth."
-        found.append(unknown("chains on screen", words, kind="numbers"))
+        found.append(unknown(WORDS.phrase("checks.on_screen"), WORDS.phrase("checks.not_believed"), kind="numbers"))
     for check in chains_checks(partial(longer, spec), spec.seed):
-        found.append(dataclasses.replace(check, name=f"{check.name}, from starts far apart"))
+        found.append(dataclasses.replace(check, name=WORDS.phrase("checks.from_far", check=check.name)))
     return found
 
 
@@ -323,7 +326,8 @@ def on_screen(spec: DiagnosticsLesson) -> Check:
     """Do the kept draws agree, in every coordinate and in the log density?"""
     run = simulate(spec)
     values = counted(spec, np.concatenate([run.draws, run.log_density[:, :, None]], axis=2))
-    return agreement_check(values, [*target_of(spec).labels, "log density"], "the chains on screen agree")
+    names = [*target_of(spec).labels, WORDS.phrase("checks.log_density")]
+    return agreement_check(values, names, WORDS.phrase("checks.agree"))
 
 
 def longer(spec: DiagnosticsLesson, seed: int, work: int) -> Recording:

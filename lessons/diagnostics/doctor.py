@@ -10,7 +10,7 @@ from engine import diagnostics
 from engine.kept import kept
 from lessons.diagnostics import analysis
 from lessons.diagnostics.patients import ILLNESSES
-from lessons.diagnostics.spec import DiagnosticsLesson
+from lessons.diagnostics.spec import WORDS, DiagnosticsLesson
 
 MAX_RHAT = 1.01
 MIN_ESS = 400.0  # 100 a chain
@@ -88,30 +88,18 @@ def diagnose(spec: DiagnosticsLesson) -> tuple[str, str]:
     """
     signs = examine(spec)
     if signs.accepted < MIN_ACCEPTED:
-        return "large", f"Only {signs.accepted:.1%} of the transitions moved a chain."
+        return "large", WORDS.phrase("signs.large", accepted=signs.accepted)
     if signs.away > FAR and signs.later_rhat < SETTLED:
-        return "burn", (
-            f"A chain began {signs.away:.0f} standard deviations away from the later draws, and those agree far "
-            f"better: R-hat {signs.rhat:.2f} with all draws, {signs.later_rhat:.2f} with the second half of each "
-            "chain."
-        )
+        return "burn", WORDS.phrase("signs.burn", away=signs.away, rhat=signs.rhat, later_rhat=signs.later_rhat)
     if signs.divergent or signs.ebfmi < MIN_EBFMI:
-        return "neck", (
-            f"{signs.divergent} divergent transitions, and the least E-BFMI is {signs.ebfmi:.2f} (below {MIN_EBFMI} is a warning)."
-        )
+        return "neck", WORDS.phrase("signs.neck", divergent=signs.divergent, ebfmi=signs.ebfmi, least_ebfmi=MIN_EBFMI)
     if signs.rhat <= MAX_RHAT and signs.ess >= MIN_ESS:
-        return "none", f"R-hat is {signs.rhat:.3f} and the least ESS {signs.ess:,.0f}; nothing else stands out."
+        return "none", WORDS.phrase("signs.none", rhat=signs.rhat, ess=signs.ess)
     if signs.rhat > SETTLED and signs.inside_rhat < CONTENT:
-        return "modes", (
-            f"R-hat between the chains is {signs.rhat:.2f}, but the two halves of one chain agree (R-hat "
-            f"{signs.inside_rhat:.2f}): each chain is content where it is."
-        )
+        return "modes", WORDS.phrase("signs.modes", rhat=signs.rhat, inside_rhat=signs.inside_rhat)
     if signs.correlation > NARROW:
-        return "ridge", (
-            f"{signs.accepted:.0%} of the transitions moved and still the least ESS is {signs.ess:.0f}; two "
-            f"coordinates have correlation {signs.correlation:.2f}."
-        )
-    return "small", (f"{signs.accepted:.0%} of the transitions moved, and the least ESS is {signs.ess:.0f}: many moves, little way.")
+        return "ridge", WORDS.phrase("signs.ridge", accepted=signs.accepted, ess=signs.ess, correlation=signs.correlation)
+    return "small", WORDS.phrase("signs.small", accepted=signs.accepted, ess=signs.ess)
 
 
 def index(spec: DiagnosticsLesson) -> int:

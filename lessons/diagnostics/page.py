@@ -20,54 +20,44 @@ from lessons.diagnostics.scenes import PREVIEWS, scene
 from lessons.diagnostics.spec import NOBODY, PATIENTS, SCENARIOS, WORDS, DiagnosticsLesson
 from lessons.families import chain_files
 
-VIEWS = {"ranks": "rank plot", "histogram": "histogram", "average": "average", "plane": "plane"}
-QUANTITIES = {"first": "x₁", "second": "x₂", "square": "x₁²"}
-WRONG = {
-    "metropolis": "Break it: do not count rejections",
-    "hmc": "Break it: leave out the accept step",
-    "nuts": "Break it: one momentum for both ends of a subtree",
-    "gibbs": "Break it: draw within a window only",
-}
-
 
 def controls(panel: Controls[DiagnosticsLesson]) -> None:
     """The widgets beside the stage."""
-    panel.segmented("view", "Below the traces", VIEWS)
-    panel.segmented("quantity", "Watched", QUANTITIES)
-    panel.slider("burn", "Burn-in")
-    panel.slider("thin", "Keep every k-th draw")
+    panel.segmented("view")
+    panel.segmented("quantity")
+    panel.slider("burn")
+    panel.slider("thin")
     chain_files.place(panel, chain_files.elsewhere)
-    panel.note("The draws of any sampler are judged on [Bring your own chain](own-chain). This page stays as it is.")
-    names = {NOBODY: "none: settings of your own", **{number: f"patient {number}" for number in PATIENTS}}
+    panel.remark("judged")
     if panel.spec.patient == NOBODY:
         _sampler(panel)
     elif not panel.spec.sealed:
-        panel.note(f"The file says: {analysis.describe(panel.spec)}.")
-        panel.button("Take this run to the sandbox", to_sandbox, help="The same run with all its settings open to change")
-    with panel.more("Chains, draws, gallery"):
+        panel.remark("file", run=analysis.describe(panel.spec))
+        panel.button("sandbox", to_sandbox)
+    with panel.more("gallery"):
         panel.slider("chains")
         panel.slider("draws")
-        panel.select("patient", "Patient of the gallery", names)
+        panel.select("patient", names={number: WORDS.phrase("options.patient.number", number=number) for number in PATIENTS})
         if panel.spec.patient != NOBODY:
-            panel.toggle("file", "Open the file")
+            panel.toggle("file")
 
 
 def _sampler(panel: Controls[DiagnosticsLesson]) -> None:
     spec = panel.spec
-    panel.segmented("sampler", "Sampler", analysis.SAMPLER_NAMES)
+    panel.segmented("sampler")
     if spec.sampler in ("hmc", "nuts"):
-        panel.slider("step_size", "Step size ε")
+        panel.slider("step_size")
         if spec.sampler == "hmc":
-            panel.slider("steps", "Steps L")
+            panel.slider("steps")
     elif spec.sampler == "metropolis" or spec.broken == "yes" or spec.build_target().conditionals is None:
-        panel.slider("scale", "Scale of the proposal")
-    panel.toggle("broken", WRONG[spec.sampler])
+        panel.slider("scale")
+    panel.toggle("broken", label=WORDS.phrase(f"break.{spec.sampler}"))
     panel.target(parameters_of(spec.target))
     panel.note(truth_note(spec.build_target()))
-    with panel.more("Where the chains start"):
-        panel.slider("start_x", "Middle, x₁")
-        panel.slider("start_y", "Middle, x₂")
-        panel.slider("spread", "Distance of the corners")
+    with panel.more("starts"):
+        panel.slider("start_x")
+        panel.slider("start_y")
+        panel.slider("spread")
 
 
 def to_sandbox(spec: DiagnosticsLesson) -> dict[str, object]:
@@ -86,9 +76,9 @@ def twins(spec: DiagnosticsLesson) -> list[Callable[..., Any]]:
 def runs(spec: DiagnosticsLesson) -> str:
     """Which kernel runs."""
     if spec.sealed:
-        return "The file of this patient is sealed."
-    form = " NUTS is the slice form of Hoffman and Gelman." if analysis.case(spec).sampler == "nuts" else ""
-    return f"{analysis.describe(spec)}.{form} R-hat, ESS and MCSE are those of arviz-stats."
+        return WORDS.phrase("runs.sealed")
+    which = "runs.told_of_nuts" if analysis.case(spec).sampler == "nuts" else "runs.told"
+    return WORDS.phrase(which, run=analysis.describe(spec))
 
 
 LESSON = Lesson(

@@ -12,7 +12,7 @@ from engine.diagnostics import autocorrelation
 from engine.recording import Recording
 from lessons.diagnostics import analysis, doctor
 from lessons.diagnostics.patients import ILLNESSES
-from lessons.diagnostics.spec import DiagnosticsLesson
+from lessons.diagnostics.spec import WORDS, DiagnosticsLesson
 
 LAGS = 60
 
@@ -38,66 +38,67 @@ def _methods(spec: DiagnosticsLesson) -> Quote:
         divergent=None if run.energy is None else analysis.counted(spec, run.divergent),
         ebfmi=None if run.energy is None else engine_diagnostics.ebfmi(analysis.counted(spec, run.energy)),
     )
-    return Quote("For a methods section", text)
+    return Quote(WORDS.phrase("panels.methods"), text)
 
 
 def _burn_in(spec: DiagnosticsLesson, found: analysis.BurnIn) -> Figure:
     name = analysis.name_of(spec)
     best = int(np.argmin(found.rmse))
-    figure = charts.blank("draws of each chain discarded", f"error of the mean of {name}")
+    figure = charts.blank(WORDS.phrase("panels.discarded"), WORDS.phrase("panels.error", name=name))
     for what, values, role, dash in (
-        ("this run", found.error, "muted", "dot"),
-        (f"bias: mean of {found.repeats} runs", found.bias, "reject", "dash"),
-        (f"typical error: RMSE of {found.repeats} runs", found.rmse, "posterior", "solid"),
+        (WORDS.phrase("panels.this_run"), found.error, "muted", "dot"),
+        (WORDS.phrase("panels.bias", repeats=found.repeats), found.bias, "reject", "dash"),
+        (WORDS.phrase("panels.rmse", repeats=found.repeats), found.rmse, "posterior", "solid"),
     ):
         line = {"color": theme.colour(role), "width": 2, "dash": dash}
         figure.add_scatter(x=found.discarded, y=values, mode="lines", line=line, name=what)
     _upright(figure, float(spec.burn))
-    caption = (
-        f"Typical error {number(found.rmse[0])} with nothing discarded, least ({number(found.rmse[best])}) at "
-        f"{found.discarded[best]} draws, {number(found.rmse[-1])} at {found.discarded[-1]}. Bias falls with the "
-        "discarded draws, then only precision is lost. The upright line is the present burn-in. RMSE is the root of "
-        "the mean squared error; the runs differ in their random numbers alone."
+    caption = WORDS.phrase(
+        "panels.burn_in_caption",
+        first=number(found.rmse[0]),
+        least=number(found.rmse[best]),
+        best=found.discarded[best],
+        last=number(found.rmse[-1]),
+        most=found.discarded[-1],
     )
-    alt = f"Error of the mean of {name} against discarded draws: this run, bias and typical error. {caption}"
-    return Figure("Burn-in: what to discard", figure, alt, caption)
+    alt = WORDS.phrase("panels.burn_in_alt", name=name, caption=caption)
+    return Figure(WORDS.phrase("panels.burn_in"), figure, alt, caption)
 
 
 def _thinning(spec: DiagnosticsLesson) -> Figure:
     found = analysis.thinning(spec)
-    figure = charts.blank("keep every k-th draw", "ratio")
+    figure = charts.blank(WORDS.phrase("panels.every"), WORDS.phrase("panels.ratio"))
     for what, values, role, dash, symbol in (
-        ("ESS of all kept draws, relative to k = 1", found.ess / found.ess[0], "posterior", "solid", "circle"),
-        ("ESS per kept draw", found.ess / found.draws, "highlight", "dash", "square"),
+        (WORDS.phrase("panels.ess_of_kept"), found.ess / found.ess[0], "posterior", "solid", "circle"),
+        (WORDS.phrase("panels.ess_per_draw"), found.ess / found.draws, "highlight", "dash", "square"),
     ):
         look = {"line": {"color": theme.colour(role), "width": 2, "dash": dash}, "marker": {"symbol": symbol}}
         figure.add_scatter(x=found.every, y=values, mode="lines+markers", name=what, **look)
     _upright(figure, float(spec.thin))
     figure.update_yaxes(rangemode="tozero")
-    caption = (
-        f"All {number(int(found.draws[0]))} draws after the burn-in are worth {number(found.ess[0])} independent "
-        f"ones; every {found.every[-1]}th of them, {number(int(found.draws[-1]))}, is worth {number(found.ess[-1])}. "
-        "A kept draw may be worth more, all of them together are not (ESS is an estimate, and wobbles). The upright "
-        "line is the present thinning."
+    caption = WORDS.phrase(
+        "panels.thinning_caption",
+        draws=number(int(found.draws[0])),
+        worth=number(found.ess[0]),
+        every=found.every[-1],
+        kept=number(int(found.draws[-1])),
+        kept_worth=number(found.ess[-1]),
     )
-    return Figure("Thinning: what it costs", figure, f"Two curves against thinning. {caption}", caption)
+    return Figure(WORDS.phrase("panels.thinning"), figure, WORDS.phrase("panels.thinning_alt", caption=caption), caption)
 
 
 def _autocorrelation(spec: DiagnosticsLesson) -> Figure:
     values = analysis.counted(spec, analysis.watched(spec, analysis.simulate(spec).draws))
     lags = min(LAGS, values.shape[1] // 2)
     found = autocorrelation(values, lags)
-    figure = charts.blank("lag: kept draws apart", "autocorrelation")
+    figure = charts.blank(WORDS.phrase("panels.lag"), WORDS.phrase("panels.autocorrelation"))
     for chain, line in enumerate(found):
         look = {"color": theme.colour(f"chain-{chain}"), "width": 1.5, "dash": theme.DASHES[chain]}
-        figure.add_scatter(x=np.arange(lags + 1), y=line, mode="lines", line=look, name=f"chain {chain + 1}")
+        figure.add_scatter(x=np.arange(lags + 1), y=line, mode="lines", line=look, name=WORDS.phrase("stage.chain", chain=chain + 1))
     first = float(np.nanmean(found[:, 1])) if np.isfinite(found[:, 1]).any() else float("nan")
-    caption = (
-        f"Neighbours correlate by {number(first, 2)} on average. The slower these curves fall to 0, the fewer "
-        "effective draws: ESS is the number of draws divided by 1 + 2 × their sum (within chains; disagreement "
-        "between chains lowers it further)."
-    )
-    return Figure("Autocorrelation of each chain", figure, f"Autocorrelation against lag. {caption}", caption)
+    caption = WORDS.phrase("panels.autocorrelation_caption", correlation=number(first, 2))
+    alt = WORDS.phrase("panels.autocorrelation_alt", caption=caption)
+    return Figure(WORDS.phrase("panels.autocorrelations"), figure, alt, caption)
 
 
 def _upright(figure: object, at: float) -> None:
@@ -111,24 +112,25 @@ def diagnostics(spec: DiagnosticsLesson, cancel: object = None) -> Table:
     """One row for all chains together and one for each chain; the watched quantity, burn-in and thinning as set."""
     run, true = analysis.simulate(spec), analysis.exact(spec)
     values = analysis.counted(spec, analysis.watched(spec, run.draws))[:, :, None]
-    rows = [("all chains", slice(None)), *((f"chain {c + 1}", slice(c, c + 1)) for c in range(spec.chains))]
-    columns: dict[str, list] = {}
+    each = range(spec.chains)
+    names = [WORDS.phrase("panels.all_chains"), *(WORDS.phrase("stage.chain", chain=c + 1) for c in each)]
+    columns: dict[str, list] = {"chain": names}
     seconds = analysis.seconds(spec)
-    for _, some in rows:
+    for some in (slice(None), *(slice(c, c + 1) for c in each)):
         for column, value in _row(spec, run, values, true, some, seconds).items():
             columns.setdefault(column, []).append(value)
-    illness, reason = doctor.diagnose(spec)
-    judged = "" if spec.sealed else f" **What the signs point to:** {ILLNESSES[illness].lower()}. {reason}"
-    kept = spec.chains * spec.kept
-    caption = (
-        f"{number(spec.chains * spec.draws)} draws, {number(kept)} kept; "
-        f"{number(int(run.gradient_evaluations.sum()))} evaluations of the density and its gradient in "
-        f"{number(1000 * seconds)} ms. R-hat of one chain compares its halves. MCSE is the standard error of the mean "
-        "that the chains claim. E-BFMI (samplers with an energy only): below 0.3 the energy hardly changes from draw "
-        f"to draw.{judged}"
+    caption = WORDS.phrase(
+        "panels.cost",
+        draws=number(spec.chains * spec.draws),
+        kept=number(spec.chains * spec.kept),
+        evaluations=number(int(run.gradient_evaluations.sum())),
+        ms=number(1000 * seconds),
+        least_ebfmi=doctor.MIN_EBFMI,
     )
-    chains = [name for name, _ in rows]
-    return Table(f"Diagnostics of {analysis.name_of(spec)}, per chain and pooled", {"chain": chains, **columns}, caption)
+    if not spec.sealed:
+        illness, reason = doctor.diagnose(spec)
+        caption = f"{caption} {WORDS.phrase('panels.points_to', illness=ILLNESSES[illness].lower(), reason=reason)}"
+    return Table(WORDS.phrase("panels.table", name=analysis.name_of(spec)), columns, caption)
 
 
 def _row(

@@ -57,8 +57,10 @@ def places(spec: DiagnosticsLesson) -> int:
 def _explain_places(spec: DiagnosticsLesson) -> Said:
     found, run = analysis.running(spec), analysis.simulate(spec)
     square = spec.replace(quantity="square")
+    count = places(spec)
+    few = {1: "one", 2: "two"}.get(count, "up_to")
     return say(
-        places={1: "one", 2: "two"}.get(places(spec), f"up to {places(spec):,}"),
+        places=WORDS.phrase(f"questions.not-ergodic.{few}", count=count),
         total=int(run.accepted.sum()),
         mean=abs(found.mean[-1]),
         square=analysis.running(square).mean[-1],

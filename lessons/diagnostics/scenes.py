@@ -9,16 +9,16 @@ from app.kit import pictures, theme
 from app.kit.player.scene import Axis, Phase, Scene, Show
 from app.kit.preview import of_target
 from engine.recording import Recording
-from lessons.diagnostics import analysis
-from lessons.diagnostics.spec import NOBODY, DiagnosticsLesson
+from lessons.diagnostics import analysis, doctor
+from lessons.diagnostics.spec import NOBODY, WORDS, DiagnosticsLesson
 
 Array = NDArray[np.float64]
 
 PHASES = (
-    Phase("draw", "one more draw of each chain"),
-    Phase("within", "spread within the chains: W"),
-    Phase("between", "spread between their means: B/n"),
-    Phase("rhat", "compare: R-hat"),
+    Phase("draw", WORDS.phrase("stage.draw")),
+    Phase("within", WORDS.phrase("stage.within")),
+    Phase("between", WORDS.phrase("stage.between")),
+    Phase("rhat", WORDS.phrase("stage.compare")),
 )
 TRACE, MEANS = (0, 0, 8, 1), (8, 0, 4, 1)
 BELOW, RHAT, ESS = (0, 1, 4, 1), (4, 1, 4, 1), (8, 1, 4, 1)
@@ -36,7 +36,7 @@ def scene(spec: DiagnosticsLesson, window: int | None = None) -> bytes:
     """The scene of some chains. It has no inner items, so `window` does not matter."""
     run = analysis.simulate(spec)
     name = analysis.name_of(spec)
-    who = f"patient {spec.patient} of the gallery" if spec.sealed else analysis.describe(spec)
+    who = WORDS.phrase("stage.patient", number=spec.patient) if spec.sealed else analysis.describe(spec)
     picture = Scene(
         run=repr(spec.simulation()),
         steps=spec.draws,
@@ -45,8 +45,7 @@ def scene(spec: DiagnosticsLesson, window: int | None = None) -> bytes:
         start=spec.draws - 1 if spec.patient != NOBODY else spec.draws // 8,
         phases=PHASES,
         theme=theme.palette(),
-        label=f"{spec.chains} chains of {who}: traces of {name}, their means and spreads, rank plot, R-hat and "
-        "effective draws as the draws come in.",
+        label=WORDS.phrase("stage.picture", chains=spec.chains, run=who, name=name),
     )
     values = analysis.watched(spec, run.draws)
     limits = _limits(spec, values)
@@ -76,25 +75,24 @@ def _limits(spec: DiagnosticsLesson, values: Array) -> tuple[float, float]:
 def _trace(picture: Scene, spec: DiagnosticsLesson, values: Array, name: str, limits: tuple[float, float]) -> None:
     panel = pictures.trace_panel(picture, values, name, place=TRACE, height=TALL, truth=analysis.exact(spec).mean, limits=limits)
     if spec.burn:
-        panel.rule(x=float(spec.burn), role="reject", dash=True, label="end of the burn-in")
+        panel.rule(x=float(spec.burn), role="reject", dash=True, label=WORDS.phrase("stage.burn_in"))
 
 
 def _means(picture: Scene, spec: DiagnosticsLesson, name: str, limits: tuple[float, float]) -> None:
     """Mean and standard deviation of each chain so far, on the scale of the trace, beside the exact ones."""
     so_far, true = analysis.classic(spec), analysis.exact(spec)
     known = bool(np.isfinite(true.mean))
-    ticks = [(c + 1.0, str(c + 1)) for c in range(spec.chains)] + [(spec.chains + 1.0, "exact")] * known
+    ticks = [(c + 1.0, str(c + 1)) for c in range(spec.chains)] + [(spec.chains + 1.0, WORDS.phrase("stage.exact"))] * known
     panel = picture.panel(
         "means",
-        title="Mean ± sd per chain",
-        x=Axis("chain", 0.4, spec.chains + 0.6 + known, ticks=ticks),
+        title=WORDS.phrase("stage.means"),
+        x=Axis(WORDS.phrase("stage.chains"), 0.4, spec.chains + 0.6 + known, ticks=ticks),
         y=Axis(name, *limits),
         place=MEANS,
         height=TALL,
     )
-    panel.rule(
-        y=so_far.means.mean(axis=0), role="highlight", dash=True, show=Show("at", phase=("between", None)), label="mean of the means"
-    )
+    between = Show("at", phase=("between", None))
+    panel.rule(y=so_far.means.mean(axis=0), role="highlight", dash=True, show=between, label=WORDS.phrase("stage.mean_of_means"))
     sd = np.sqrt(np.maximum(so_far.variances, 0.0))  # rounding, where a chain has not moved
     inside = Show("at", phase=("within", None))
     for chain in range(spec.chains):
@@ -126,9 +124,9 @@ def _ranks(picture: Scene, spec: DiagnosticsLesson, values: Array, name: str) ->
     bins = ranks * BINS // used.size
     panel = picture.panel(
         "ranks",
-        title="Rank plot",
-        x=Axis("rank among all draws of the run", 0, BINS, ticks=[]),
-        y=Axis("share of the chain", 0.0, _tallest(bins)),
+        title=WORDS.phrase("stage.ranks"),
+        x=Axis(WORDS.phrase("stage.rank"), 0, BINS, ticks=[]),
+        y=Axis(WORDS.phrase("stage.share"), 0.0, _tallest(bins)),
         place=BELOW,
         height=LOW,
     )
@@ -138,7 +136,7 @@ def _ranks(picture: Scene, spec: DiagnosticsLesson, values: Array, name: str) ->
         at = whole.copy()
         at[spec.burn :] = np.repeat(bins[chain], spec.thin)[: spec.draws - spec.burn]
         panel.counts(at, BINS, tenth, burn=spec.burn, chain=chain)
-    panel.rule(y=1.0 / BINS, role="truth", dash=True, label="chains agree")
+    panel.rule(y=1.0 / BINS, role="truth", dash=True, label=WORDS.phrase("stage.agree"))
 
 
 def _tallest(bins: NDArray[np.int64]) -> float:
@@ -152,12 +150,12 @@ def _histogram(picture: Scene, spec: DiagnosticsLesson, values: Array, name: str
     true = analysis.exact(spec)
     if true.density is not None and np.isfinite(true.sd):
         low, high = max(low, true.mean - 8 * true.sd), min(high, true.mean + 8 * true.sd)
-    panel = picture.panel("histogram", title="Histogram of each chain", x=Axis(name, low, high), place=BELOW, height=LOW)
+    panel = picture.panel("histogram", title=WORDS.phrase("stage.histogram"), x=Axis(name, low, high), place=BELOW, height=LOW)
     for chain, draws in enumerate(values):
         panel.histogram(draws, bins=(low, high, 40), burn=spec.burn, chain=chain)
     if true.density is not None:
         grid = np.linspace(low, high, 241)
-        panel.line(grid, true.density(grid), role="truth", width=2.5, dash=True, label="exact density")
+        panel.line(grid, true.density(grid), role="truth", width=2.5, dash=True, label=WORDS.phrase("stage.exact_density"))
 
 
 def _average(picture: Scene, spec: DiagnosticsLesson, values: Array, name: str) -> None:
@@ -171,9 +169,9 @@ def _average(picture: Scene, spec: DiagnosticsLesson, values: Array, name: str) 
     pad = 0.15 * (max(ends) - min(ends)) or 0.5
     panel = picture.panel(
         "average",
-        title=f"Average of {name}, all chains",
-        x=Axis("transition", 0, ROOM * spec.draws),
-        y=Axis(f"mean of {name}", min(ends) - pad, max(ends) + pad),
+        title=WORDS.phrase("stage.average", name=name),
+        x=_time(spec),
+        y=Axis(WORDS.phrase("stage.mean_of", name=name), min(ends) - pad, max(ends) + pad),
         place=BELOW,
         height=LOW,
     )
@@ -183,10 +181,10 @@ def _average(picture: Scene, spec: DiagnosticsLesson, values: Array, name: str) 
         band=(found.mean - 2 * found.mcse, found.mean + 2 * found.mcse),
         show="upto",
         role="posterior",
-        label="average so far, ± 2 MCSE",
+        label=WORDS.phrase("stage.average_so_far"),
     )
     if np.isfinite(true):
-        panel.rule(y=true, role="truth", dash=True, label="exact mean")
+        panel.rule(y=true, role="truth", dash=True, label=WORDS.phrase("stage.exact_mean"))
 
 
 def _plane(picture: Scene, spec: DiagnosticsLesson, run: Recording) -> None:
@@ -197,14 +195,14 @@ def _plane(picture: Scene, spec: DiagnosticsLesson, run: Recording) -> None:
         (x_low, y_low), (x_high, y_high) = points.min(axis=(0, 1)), points.max(axis=(0, 1))
         panel = picture.panel(
             "plane",
-            title="Draws in the plane",
+            title=WORDS.phrase("stage.plane"),
             x=Axis("x₁", *_wide(x_low, x_high)),
             y=Axis("x₂", *_wide(y_low, y_high)),
             place=BELOW,
             height=LOW,
         )
     else:
-        panel = pictures.density_panel(picture, target, title="Draws in the plane", place=BELOW, height=LOW, equal=False)
+        panel = pictures.density_panel(picture, target, title=WORDS.phrase("stage.plane"), place=BELOW, height=LOW, equal=False)
     for chain in range(spec.chains):
         panel.points(points[chain], show="upto", shape=theme.MARKERS[chain], size=2.0, alpha=0.5, chain=chain)
         if run.divergent[chain].any():
@@ -215,7 +213,7 @@ def _plane(picture: Scene, spec: DiagnosticsLesson, run: Recording) -> None:
                 role="divergent",
                 shape="cross",
                 size=4.5,
-                label="after a divergent path" if chain == int(run.divergent.any(axis=1).argmax()) else None,
+                label=WORDS.phrase("stage.divergent") if chain == int(run.divergent.any(axis=1).argmax()) else None,
             )
 
 
@@ -226,22 +224,27 @@ def _wide(low: float, high: float) -> tuple[float, float]:
     return float(low - pad), float(high + pad)
 
 
+def _time(spec: DiagnosticsLesson) -> Axis:
+    return Axis(WORDS.phrase("stage.transition"), 0, ROOM * spec.draws)
+
+
 def _rhat(picture: Scene, spec: DiagnosticsLesson) -> None:
     old, new = analysis.classic(spec).rhat - 1.0, analysis.running(spec).rhat - 1.0
     late = np.concatenate([part[part.size // 50 :] for part in (old, new)])
     top = float(np.clip(1.5 * np.nanmax(late, initial=0.2), 0.3, 100.0))
     panel = picture.panel(
         "rhat",
-        title="R-hat",
-        x=Axis("transition", 0, ROOM * spec.draws),
-        y=Axis("R-hat (log scale)", LEAST_EXCESS, top, log=True, ticks=[t for t in TICKS if t[0] <= top]),
+        title=WORDS.phrase("stage.rhat"),
+        x=_time(spec),
+        y=Axis(WORDS.phrase("stage.rhat_axis"), LEAST_EXCESS, top, log=True, ticks=[t for t in TICKS if t[0] <= top]),
         place=RHAT,
         height=LOW,
     )
     at = np.arange(1.0, spec.draws + 1)
-    panel.line(at, np.maximum(old, LEAST_EXCESS), show="upto", role="muted", width=1.5, dash=True, label="classic R-hat, 1992")
-    panel.line(at, np.maximum(new, LEAST_EXCESS), show="upto", role="posterior", width=2.2, label="today's R-hat")
-    panel.rule(y=0.01, role="reject", dash=True, label="R-hat 1.01: the limit")
+    classic, today = WORDS.phrase("stage.classic"), WORDS.phrase("stage.today")
+    panel.line(at, np.maximum(old, LEAST_EXCESS), show="upto", role="muted", width=1.5, dash=True, label=classic)
+    panel.line(at, np.maximum(new, LEAST_EXCESS), show="upto", role="posterior", width=2.2, label=today)
+    panel.rule(y=doctor.MAX_RHAT - 1.0, role="reject", dash=True, label=WORDS.phrase("stage.rhat_limit", rhat=doctor.MAX_RHAT))
 
 
 def _ess(picture: Scene, spec: DiagnosticsLesson) -> None:
@@ -250,17 +253,17 @@ def _ess(picture: Scene, spec: DiagnosticsLesson) -> None:
     top = max(float(np.nanmax([found.ess_bulk, found.ess_tail], initial=0.0)), 450.0)
     panel = picture.panel(
         "ess",
-        title="Effective draws, ESS",
-        x=Axis("transition", 0, ROOM * spec.draws),
-        y=Axis("effective draws", 0.0, 1.12 * min(top, 1.2 * drawn[-1])),
+        title=WORDS.phrase("stage.ess"),
+        x=_time(spec),
+        y=Axis(WORDS.phrase("stage.ess_axis"), 0.0, 1.12 * min(top, 1.2 * drawn[-1])),
         place=ESS,
         height=LOW,
     )
     at = np.arange(1.0, spec.draws + 1)
-    panel.line(at, drawn, role="muted", width=1.2, dash=True, label="independent draws")
-    panel.line(at, found.ess_bulk, show="upto", role="posterior", width=2.2, label="bulk ESS")
-    panel.line(at, found.ess_tail, show="upto", role="momentum", width=2.2, dash=True, label="tail ESS")
-    panel.rule(y=400.0, role="reject", dash=True, label="ESS 400: the least")
+    panel.line(at, drawn, role="muted", width=1.2, dash=True, label=WORDS.phrase("stage.independent"))
+    panel.line(at, found.ess_bulk, show="upto", role="posterior", width=2.2, label=WORDS.phrase("stage.bulk"))
+    panel.line(at, found.ess_tail, show="upto", role="momentum", width=2.2, dash=True, label=WORDS.phrase("stage.tail"))
+    panel.rule(y=doctor.MIN_ESS, role="reject", dash=True, label=WORDS.phrase("stage.least_ess", ess=doctor.MIN_ESS))
 
 
 # Numbers and words ----------------------------------------------------------------------------------------------------
@@ -277,28 +280,28 @@ def _arithmetic(picture: Scene, spec: DiagnosticsLesson, values: Array, name: st
 
     picture.readout(
         "draw",
-        f"draw {{t}}: {name} = {listed('.2f', ', ')} (chains 1 to {spec.chains}). Kept of each chain so far: n = {{n:d}}",
+        WORDS.phrase("stage.draw_card", name=name, values=listed(".2f", ", "), chains=spec.chains),
         show=phase["draw"],
         n=so_far.count,
         **{slot: values[c] for c, slot in zip(chains, each, strict=True)},
     )
     picture.readout(
         "within",
-        f"within: W = mean of the chains' variances = ({listed('.3g', ' + ')})/{spec.chains} = {{w:.4g}}",
+        WORDS.phrase("stage.within_card", variances=listed(".3g", " + "), chains=spec.chains),
         show=phase["within"],
         w=so_far.within,
         **{slot: so_far.variances[c] for c, slot in zip(chains, each, strict=True)},
     )
     picture.readout(
         "between",
-        f"between: B/n = variance of the chains' means {listed('.3g', ', ')} = {{b:.4g}}",
+        WORDS.phrase("stage.between_card", means=listed(".3g", ", ")),
         show=phase["between"],
         b=so_far.between,
         **{slot: so_far.means[c] for c, slot in zip(chains, each, strict=True)},
     )
     picture.readout(
         "classic",
-        "classic R-hat = √(((n − 1)/n · W + B/n) / W) = √(({m:d}/{n:d} · {w:.4g} + {b:.4g}) / {w:.4g}) = {r:.4f}",
+        WORDS.phrase("stage.classic_card"),
         show=phase["rhat"],
         n=so_far.count,
         m=np.maximum(so_far.count - 1, 0),
@@ -308,9 +311,7 @@ def _arithmetic(picture: Scene, spec: DiagnosticsLesson, values: Array, name: st
     )
     picture.readout(
         "today",
-        "today's R-hat (halves of chains, ranks, arviz-stats) at n = {n:d}: {r:.4f}. ESS bulk {bulk:.0f}, tail "
-        "{tail:.0f}. "
-        "Mean of all chains {m:.3f}, MCSE {e:.3f}",
+        WORDS.phrase("stage.today_card"),
         show=phase["rhat"],
         n=now.at.astype(np.int32),
         r=now.rhat,
@@ -323,12 +324,7 @@ def _arithmetic(picture: Scene, spec: DiagnosticsLesson, values: Array, name: st
 
 def _words(picture: Scene, spec: DiagnosticsLesson, values: Array, name: str) -> None:
     so_far, now = analysis.classic(spec), analysis.running(spec)
-    picture.say(
-        "Transition {t} of {steps}, {phase}: R-hat {r:.3f}, classic {c:.3f}, {bulk:.0f} effective draws.",
-        r=now.rhat,
-        c=so_far.rhat,
-        bulk=now.ess_bulk,
-    )
+    picture.say(WORDS.phrase("stage.said"), r=now.rhat, c=so_far.rhat, bulk=now.ess_bulk)
     picture.table(
         {
             **{f"{name}, chain {c + 1}": series for c, series in enumerate(values)},

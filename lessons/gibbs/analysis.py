@@ -23,13 +23,14 @@ from engine.spec import MAX_SEED, SpecError
 from engine.targets import gaussian
 from engine.targets.conjugate import hierarchical_effect
 from engine.targets.target import Target, TargetError, Truth
-from lessons.gibbs.spec import GibbsLesson
+from lessons.gibbs.spec import WORDS, GibbsLesson
 
 Array = NDArray[np.float64]
 View = tuple[tuple[float, float], tuple[float, float]]
 
 SHOWN = 2000  # updates on the stage at most
 CURVE = 41  # points of a conditional's curve
+WINDOW = 2 * REACH + 1  # points that a windowed update looks at
 LOG_2PI = float(np.log(2 * np.pi))
 
 
@@ -177,7 +178,7 @@ def _plane(spec: GibbsLesson) -> Plane:
     mean, sd = known.mean[j], float(np.sqrt(known.covariance[j, j]))
     return Plane(
         (j, 0),
-        (target.labels[j], "log s, s = sd between groups"),
+        (target.labels[j], WORDS.phrase("stage.log_spread")),
         ((mean - 4.0 * sd, mean + 4.0 * sd), (low_s, high_s)),
         (known.marginals[j], lambda x: _spread_density(target, x)),
         log_spread=True,
@@ -264,7 +265,7 @@ def exact_lag_one(spec: GibbsLesson) -> float | None:
 
 # Longer runs ----------------------------------------------------------------------------------------------------------
 
-LONG_CHAINS = 4
+LONG_CHAINS, LONG_SWEEPS = 4, 5000
 
 
 def long_run(spec: GibbsLesson, sweeps: int) -> Recording:
@@ -278,7 +279,7 @@ def _longer(spec: GibbsLesson, sweeps: int) -> Recording:
     return sampled_apart(spec.build_target(), spec.method, spec.init(), chains=LONG_CHAINS, seed=spec.seed, **settings)
 
 
-def efficiency(spec: GibbsLesson, sweeps: int = 5000) -> float:
+def efficiency(spec: GibbsLesson, sweeps: int = LONG_SWEEPS) -> float:
     """Effective draws per 1,000 sweeps for the mean of the worst coordinate."""
     draws = long_run(spec.simulation(), sweeps).draws
     ess = [diagnostics.ess_mean(draws[:, :, j]) for j in range(draws.shape[2])]
@@ -286,7 +287,6 @@ def efficiency(spec: GibbsLesson, sweeps: int = 5000) -> float:
 
 
 CORRELATIONS = (0.0, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99)
-SWEEP_DRAWS = 5000
 
 
 @dataclass(frozen=True, eq=False)
@@ -298,7 +298,7 @@ class Sweep:
     efficiency: dict[str, Array]
 
 
-SAMPLERS: dict[str, dict[str, Any]] = {"Gibbs": {}, "block": {"block": True}, "Metropolis": {"update": "metropolis"}}
+SAMPLERS: dict[str, dict[str, Any]] = {"gibbs": {}, "block": {"block": True}, "metropolis": {"update": "metropolis"}}
 
 
 @kept
@@ -309,7 +309,7 @@ def correlation_sweep(seed: int, scale: float) -> Sweep:
     for name, settings in SAMPLERS.items():
         for i, rho in enumerate(CORRELATIONS):
             target = gaussian(correlation=rho)
-            x = sample(target, "gibbs", chains=LONG_CHAINS, draws=SWEEP_DRAWS, warmup=500, seed=seed, scale=scale, **settings).draws[
+            x = sample(target, "gibbs", chains=LONG_CHAINS, draws=LONG_SWEEPS, warmup=500, seed=seed, scale=scale, **settings).draws[
                 :, :, 0
             ]
             lag_one[name][i] = autocorrelation(x, 1, pooled=True)[1]
@@ -322,7 +322,6 @@ def correlation_sweep(seed: int, scale: float) -> Sweep:
 CHECK_SWEEPS = {2: 40_000}  # of each chain, by dimension
 CHECK_SWEEPS_OF_MANY = 20_000
 _interp: Callable[..., Array] = np.interp  # of arrays
-NO_DRAWS = "No exact draws of this density can be made, so there is nothing to try the kernel on."
 
 
 def kernels(spec: GibbsLesson) -> list[Kernel]:
@@ -330,7 +329,7 @@ def kernels(spec: GibbsLesson) -> list[Kernel]:
     target = spec.build_target()
     if target.truth is None or target.truth.draw is None:
         return []
-    mistake = "" if spec.variant == "exact" else "The window moves with the walk and every move is taken, on purpose."
+    mistake = "" if spec.variant == "exact" else WORDS.phrase("checks.window")
     return [TransitionKernel(Known(target, wrong_targets(spec)), Gibbs(**spec.settings()), mistake=mistake)]
 
 
@@ -345,7 +344,7 @@ def wrong_targets(spec: GibbsLesson) -> dict[str, Target]:
 
 def audit(spec: GibbsLesson, cancel: object = None) -> Sequence[Check]:
     """What the kernel's own audit leaves open: nothing, unless there are no exact draws."""
-    return [] if kernels(spec) else [unknown("exact draws stay exact", NO_DRAWS, kind="kernel")]
+    return [] if kernels(spec) else [unknown(WORDS.phrase("checks.exact"), WORDS.phrase("checks.no_draws"), kind="kernel")]
 
 
 def checks(spec: GibbsLesson, cancel: object = None) -> Sequence[Check]:
@@ -368,8 +367,9 @@ def longer(spec: GibbsLesson, seed: int, work: int) -> Recording:
 def lag_check(spec: GibbsLesson, exact: float, number: int, work: int) -> Check:
     """Does the walk forget as fast as theory says? Products of neighbouring draws; the truth has mean 0, variance 1."""
     x = longer(spec, spec.seed if number == 1 else (spec.seed + LATER) % (MAX_SEED + 1), work).draws[:, :, 0]
-    what = f"the lag-one autocorrelation of {spec.build_target().labels[0]}"
-    return mean_check("memory", what, x[:, 1:] * x[:, :-1], exact, level=FIRST if number == 1 else SECOND)
+    what = WORDS.phrase("checks.lag_one", name=spec.build_target().labels[0])
+    level = FIRST if number == 1 else SECOND
+    return mean_check(WORDS.phrase("checks.memory"), what, x[:, 1:] * x[:, :-1], exact, level=level)
 
 
 @kept
@@ -390,8 +390,8 @@ def _tabulated(target: Target) -> Truth:
 
 
 def window_ends(walk: Walk) -> Array:
-    """(N, 2 REACH + 1) the grid points of each windowed update."""
-    return np.linspace(walk.parameters[:, 0], walk.parameters[:, 1], 2 * REACH + 1, axis=1)
+    """(N, WINDOW) the grid points of each windowed update."""
+    return np.linspace(walk.parameters[:, 0], walk.parameters[:, 1], WINDOW, axis=1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,70 +12,48 @@ from lessons.gibbs.questions import QUESTIONS
 from lessons.gibbs.scenes import PREVIEWS, scene
 from lessons.gibbs.spec import PARAMETERS, SCENARIOS, WORDS, GibbsLesson
 
-TARGETS = {
-    "gaussian": "bivariate Gaussian",
-    "normal_gamma": "mean and precision (Normal-Gamma)",
-    "hierarchical": "hierarchical normal (groups)",
-    "formula": "your own formula",
-}
-VIEWS = {"marginals": "marginals", "memory": "trace, autocorrelation"}
-UPDATES = {"conditional": "Gibbs", "metropolis": "Metropolis"}
-SCANS = {"systematic": "in order", "random": "at random"}
-LABELS = {
-    "correlation": "Correlation ρ",
-    "scale_ratio": "Scale ratio s₁/s₂",
-    "group": "Group on the map",
-    "kappa": "Prior: worth of the mean κ",
-    "shape": "Prior of the precision: shape a",
-    "rate": "Prior of the precision: rate b",
-    "prior_sd": "Prior sd of the common mean",
-}
+PRIOR = ("kappa", "prior_sd", "shape", "rate")
 
 
 def controls(panel: Controls[GibbsLesson]) -> None:
     """The widgets beside the stage."""
-    names = {**VIEWS, "marginals": "groups"} if panel.spec.target == "hierarchical" else VIEWS
-    panel.segmented("view", "Beside the map", names)
-    panel.select("target", "Target", TARGETS)
+    panel.segmented("view", names=WORDS.options("view_of_groups") if panel.spec.target == "hierarchical" else None)
+    panel.select("target")
     for name in PARAMETERS[panel.spec.target]:
-        if name in ("shape", "rate", "kappa", "prior_sd"):
-            continue
         if name == "formula":
-            panel.text("formula", "log density in x and y", "-x^2/2 - (y - x^2)^2")
+            panel.text("formula", placeholder="-x^2/2 - (y - x^2)^2")
         elif name in ("measurements", "estimates", "errors"):
-            panel.text(name, {"measurements": "Measurements y", "estimates": "Estimates y", "errors": "Errors σ"}[name])
-        else:
-            panel.slider(name, LABELS.get(name))
+            panel.text(name)
+        elif name not in PRIOR:
+            panel.slider(name)
     if panel.spec.variant == "exact":
-        panel.segmented("update", "Each coordinate by", UPDATES)
+        panel.segmented("update")
     if panel.spec.can_block:
-        panel.toggle("block", "Draw correlated coordinates as a block")
+        panel.toggle("block")
     if panel.spec.update == "metropolis" or panel.spec.variant == "window":
-        panel.slider("scale", "Step, in units of each sd")
+        panel.slider("scale")
     panel.note(pictures.truth_note(panel.spec.build_target()))
-    with panel.more("Chains, draws and prior"):
-        panel.slider("draws", "Sweeps")
+    with panel.more("chains"):
+        panel.slider("draws")
         panel.slider("warmup")
         panel.slider("chains")
-        panel.segmented("scan", "Coordinates", SCANS)
-        for name in ("kappa", "prior_sd", "shape", "rate"):
+        panel.segmented("scan")
+        for name in PRIOR:
             if name in PARAMETERS[panel.spec.target]:
-                panel.slider(name, LABELS[name])
+                panel.slider(name)
         if panel.spec.target not in ("normal_gamma", "hierarchical"):
             panel.start()
-    with panel.more("Break it"):
-        panel.toggle("variant", "A windowed “Gibbs”: grid around the present value, always accept")
+    with panel.more("break"):
+        panel.toggle("variant")
 
 
 def runs(spec: GibbsLesson) -> str:
     """Which kernel runs."""
     if spec.variant == "window":
-        return "Grid of 11 points around the present value, always accepted: wrong on purpose."
+        return WORDS.phrase("runs.window", points=analysis.WINDOW)
     if spec.update == "metropolis":
-        return "Metropolis one variable at a time, normal proposals."
-    order = "in order" if spec.scan == "systematic" else "at random"
-    how = "as a block, each given those before it" if spec.blocked else f"from their full conditionals, {order}"
-    return f"Gibbs sampling: coordinates drawn {how}."
+        return WORDS.phrase("runs.metropolis")
+    return WORDS.phrase("runs.block" if spec.blocked else f"runs.{spec.scan}")
 
 
 LESSON = Lesson(

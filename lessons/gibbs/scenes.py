@@ -17,19 +17,20 @@ from engine.diagnostics import autocorrelation
 from engine.kept import kept
 from lessons.gibbs import analysis
 from lessons.gibbs.analysis import CURVE, Plane, Walk
-from lessons.gibbs.spec import GibbsLesson
+from lessons.gibbs.spec import WORDS, GibbsLesson
 
 Array = NDArray[np.float64]
 
-CONDITIONAL = (Phase("fix", "hold the others fixed"), Phase("curve", "conditional density"), Phase("move", "draw, move"))
-BLOCK = (Phase("fix", "pick the coordinate"), *CONDITIONAL[1:])
+HOLD = Phase("fix", WORDS.phrase("stage.hold"))
+CONDITIONAL = (HOLD, Phase("curve", WORDS.phrase("stage.conditional")), Phase("move", WORDS.phrase("stage.draw_and_move")))
+BLOCK = (Phase("fix", WORDS.phrase("stage.pick_coordinate")), *CONDITIONAL[1:])
 METROPOLIS = (
-    Phase("fix", "hold the others fixed"),
-    Phase("propose", "propose"),
-    Phase("ratio", "ratio r"),
-    Phase("move", "draw u, decide"),
+    HOLD,
+    Phase("propose", WORDS.phrase("stage.propose")),
+    Phase("ratio", WORDS.phrase("stage.ratio")),
+    Phase("move", WORDS.phrase("stage.decide")),
 )
-WINDOW = (Phase("fix", "hold the others fixed"), Phase("curve", "weigh 11 points"), Phase("move", "pick one, move"))
+WINDOW = (HOLD, Phase("curve", WORDS.phrase("stage.weigh", points=analysis.WINDOW)), Phase("move", WORDS.phrase("stage.pick_and_move")))
 
 BUDGET = 200 * CURVE  # points of curves that travel at once
 MAP = (0, 0, 9, 2)
@@ -58,8 +59,7 @@ def scene(spec: GibbsLesson, window: int | None = None) -> bytes:
         rate=5.0,
         phases=phases(spec),
         theme=theme.palette(),
-        label=f"{_name(spec)} on the {spec.target.replace('_', '-')} target: one coordinate is updated at a time, so "
-        "each move is parallel to an axis.",
+        label=WORDS.phrase("stage.picture", sampler=_name(spec), target=spec.target.replace("_", "-")),
     )
     picture.window(detail.first, detail.offsets)
     _map(picture, spec, walk, plane, detail)
@@ -87,8 +87,8 @@ def phases(spec: GibbsLesson) -> tuple[Phase, ...]:
 
 def _name(spec: GibbsLesson) -> str:
     if spec.variant == "window":
-        return "Windowed “Gibbs”, wrong on purpose,"
-    return "Gibbs sampling" if spec.by_conditional else "Metropolis, one variable at a time,"
+        return WORDS.phrase("stage.by_window")
+    return WORDS.phrase("stage.by_gibbs" if spec.by_conditional else "stage.by_metropolis")
 
 
 # The curve of each update ---------------------------------------------------------------------------------------------
@@ -190,7 +190,7 @@ def _map(picture: Scene, spec: GibbsLesson, walk: Walk, plane: Plane, detail: _D
     places, before = plane.points(walk.after), plane.points(walk.before)
     start, newest = Show("at", phase=(None, None)), Show("upto", last=TRAIL, fade=True)
     undecided = Show("at", phase=(None, phases(spec)[-2].id))
-    panel.points(places, show="upto", mask=walk.sweep_ends, role="posterior", size=2.4, alpha=0.6, label="draws: ends of sweeps")
+    panel.points(places, show="upto", mask=walk.sweep_ends, role="posterior", size=2.4, alpha=0.6, label=WORDS.phrase("stage.draws"))
     for axis, j in enumerate(plane.coordinates):
         integrated_out = spec.blocked and spec.target == "gaussian" and axis == 0  # then nothing is held fixed
         along = np.where((walk.coordinate == j) & (not integrated_out), before[:, 1 - axis], np.nan)
@@ -200,23 +200,31 @@ def _map(picture: Scene, spec: GibbsLesson, walk: Walk, plane: Plane, detail: _D
             show=start,
             role="muted",
             dash=True,
-            label="slice: the others held fixed" if axis == 0 else None,
+            label=WORDS.phrase("stage.slice") if axis == 0 else None,
         )
-    panel.path(places, show=newest, role="ink", width=1.4, alpha=0.75, label=f"path of the newest {TRAIL} updates")
+    panel.path(places, show=newest, role="ink", width=1.4, alpha=0.75, label=WORDS.phrase("stage.newest", updates=TRAIL))
     curve = "propose" if phases(spec) == METROPOLIS else "curve"
-    panel.path(detail.on_map(plane), show=Show("inner_all", phase=(curve, None)), role="highlight", width=2.2, label=_curve_label(spec))
+    label = WORDS.phrase("stage.drawn_from" if spec.blocked else "stage.along_slice")
+    panel.path(detail.on_map(plane), show=Show("inner_all", phase=(curve, None)), role="highlight", width=2.2, label=label)
     panel.points(before, show=undecided, role="ink", shape="circle", size=6)
     if phases(spec) == METROPOLIS:
         proposal = _proposals(walk, plane)
         panel.arrows(before, proposal, show=Show("at", phase=("propose", "ratio")), role="proposal", width=2.2)
-        panel.points(proposal, show=Show("at", phase=("propose", "ratio")), role="proposal", shape="diamond", size=6, label="proposal")
+        panel.points(
+            proposal,
+            show=Show("at", phase=("propose", "ratio")),
+            role="proposal",
+            shape="diamond",
+            size=6,
+            label=WORDS.phrase("stage.proposal"),
+        )
         panel.points(
             np.where(walk.accepted[:, None], np.nan, proposal),
             show=Show("upto", last=TRAIL, fade=True),
             role="reject",
             shape="cross",
             size=4,
-            label="rejected: stay, and count again",
+            label=WORDS.phrase("stage.rejected"),
         )
     if phases(spec) == WINDOW:
         panel.points(
@@ -225,16 +233,10 @@ def _map(picture: Scene, spec: GibbsLesson, walk: Walk, plane: Plane, detail: _D
             role="divergent",
             shape="square",
             size=2.6,
-            label="the window: the only points it can reach",
+            label=WORDS.phrase("stage.window"),
         )
-    panel.points(places, show=Show("at", phase=("move", None)), role="accept", shape="ring", size=7, label="present state")
+    panel.points(places, show=Show("at", phase=("move", None)), role="accept", shape="ring", size=7, label=WORDS.phrase("stage.present"))
     return panel
-
-
-def _curve_label(spec: GibbsLesson) -> str:
-    if spec.by_conditional and spec.blocked:
-        return "density it is drawn from (height scaled)"
-    return "conditional along the slice (height scaled)"
 
 
 def _proposals(walk: Walk, plane: Plane) -> Array:
@@ -245,15 +247,14 @@ def _proposals(walk: Walk, plane: Plane) -> Array:
 
 
 def _density(picture: Scene, spec: GibbsLesson, plane: Plane) -> Panel:
-    title = "Position" if spec.target != "hierarchical" else "An effect and the spread between groups"
     if spec.target != "hierarchical":
-        return pictures.density_panel(picture, spec.build_target(), title=title, place=MAP, height=HEIGHT)
+        return pictures.density_panel(picture, spec.build_target(), place=MAP, height=HEIGHT)
     values, levels = _hierarchical_map(spec.replace(view="marginals", seed=1))
     (x_low, x_high), (y_low, y_high) = plane.view
     panel = picture.panel(
         "plane",
-        title=title,
-        x=Axis(f"{plane.names[0]}: effect of group {spec.group}", x_low, x_high),
+        title=WORDS.phrase("stage.effect_and_spread"),
+        x=Axis(WORDS.phrase("stage.effect_of", name=plane.names[0], group=spec.group), x_low, x_high),
         y=Axis(plane.names[1], y_low, y_high),
         place=MAP,
         height=HEIGHT,
@@ -282,27 +283,27 @@ def _marginal(picture: Scene, spec: GibbsLesson, walk: Walk, plane: Plane, detai
     top = 1.12 * max(1e-9, float(counts.max()), 0.0 if exact is None else 1.1 * float(exact.max()))
     panel = picture.panel(
         f"marginal-{axis}",
-        title=f"Marginal of {name}",
+        title=WORDS.phrase("stage.marginal", name=name),
         x=Axis(name, low, high),
-        y=Axis("density", 0.0, top),
+        y=Axis(WORDS.phrase("stage.density"), 0.0, top),
         place=BESIDE[axis],
         height=HEIGHT // 2,
     )
-    panel.histogram(at_ends, bins=bins, role="posterior", label="draws so far")
+    panel.histogram(at_ends, bins=bins, role="posterior", label=WORDS.phrase("stage.draws_so_far"))
     if exact is not None:
-        panel.line(xs, exact, role="truth", dash=True, width=2.5, label=f"truth ({pictures.source_of(walk.target)})")
+        label = WORDS.phrase("stage.truth", source=pictures.source_of(walk.target))
+        panel.line(xs, exact, role="truth", dash=True, width=2.5, label=label)
     panel.path(
         detail.above({plane.coordinates[axis]: 0.0}, 0.92 * top),
         show="inner_all",
         role="highlight",
         width=2.0,
-        label="conditional, where this one is updated (height scaled)" if axis == 0 else None,
+        label=WORDS.phrase("stage.where_updated") if axis == 0 else None,
     )
 
 
 def _bins(spec: GibbsLesson, walk: Walk, plane: Plane, axis: int) -> tuple[float, float, int]:
-    """Bins of a marginal. The windowed walk lives on a lattice: then one bin a lattice point, or it looks like a "
-    "comb."""
+    """Bins of a marginal. The windowed walk lives on a lattice: then one bin a lattice point, or it looks like a comb."""
     low, high = plane.view[axis]
     j = plane.coordinates[axis]
     step = float(spec.scales()[j])
@@ -317,8 +318,8 @@ def _trace(picture: Scene, walk: Walk, plane: Plane) -> None:
     sweep = np.arange(1, walk.steps + 1) / walk.target.dim
     panel = picture.panel(
         "trace",
-        title=f"Trace of {plane.names[0]}",
-        x=Axis("sweep", 0, sweep[-1]),
+        title=WORDS.phrase("stage.trace", name=plane.names[0]),
+        x=Axis(WORDS.phrase("stage.sweep"), 0, sweep[-1]),
         y=Axis(plane.names[0], low, high),
         place=BESIDE[0],
         height=HEIGHT // 2,
@@ -326,7 +327,7 @@ def _trace(picture: Scene, walk: Walk, plane: Plane) -> None:
     panel.line(sweep, values[:, 0], show="upto", role="posterior", width=1.2)
     truth = walk.target.truth
     if truth is not None and np.isfinite(truth.mean[plane.coordinates[0]]):
-        panel.rule(y=float(truth.mean[plane.coordinates[0]]), role="truth", dash=True, label="exact mean")
+        panel.rule(y=float(truth.mean[plane.coordinates[0]]), role="truth", dash=True, label=WORDS.phrase("stage.exact_mean"))
 
 
 def _memory(picture: Scene, spec: GibbsLesson, walk: Walk) -> None:
@@ -335,14 +336,15 @@ def _memory(picture: Scene, spec: GibbsLesson, walk: Walk) -> None:
     exact = analysis.exact_autocorrelation(spec, LAGS)
     panel = picture.panel(
         "memory",
-        title=f"Autocorrelation of {walk.target.labels[j]}",
-        x=Axis("lag (sweeps)", 0, LAGS),
-        y=Axis("correlation", min(-0.2, float(np.nanmin(found, initial=0.0))), 1.0),
+        title=WORDS.phrase("stage.memory", name=walk.target.labels[j]),
+        x=Axis(WORDS.phrase("stage.lag"), 0, LAGS),
+        y=Axis(WORDS.phrase("stage.correlation"), min(-0.2, float(np.nanmin(found, initial=0.0))), 1.0),
         place=BESIDE[1],
         height=HEIGHT // 2,
     )
     names = [str(lag) if lag % 5 == 0 else "" for lag in range(1, LAGS + 1)]
-    panel.bars(np.nan_to_num(found), labels=names, truth=None if exact is None else exact[1:], label="all draws of this run")
+    truth = None if exact is None else exact[1:]
+    panel.bars(np.nan_to_num(found), labels=names, truth=truth, label=WORDS.phrase("stage.all_draws"))
 
 
 def _groups(picture: Scene, spec: GibbsLesson, walk: Walk, detail: _Detail) -> None:
@@ -356,36 +358,30 @@ def _groups(picture: Scene, spec: GibbsLesson, walk: Walk, detail: _Detail) -> N
     names = {j: walk.target.labels[j] for j in rows}
     panel = picture.panel(
         "groups",
-        title="Groups pull each other",
-        x=Axis("effect (unit of the estimates)", low, high),
-        y=Axis("group effect θ, common mean μ", -0.5, n + 0.9, ticks=[(row, names[j]) for j, row in rows.items()]),
+        title=WORDS.phrase("stage.groups"),
+        x=Axis(WORDS.phrase("stage.effect"), low, high),
+        y=Axis(WORDS.phrase("stage.rows"), -0.5, n + 0.9, ticks=[(row, names[j]) for j, row in rows.items()]),
         place=TALL,
         height=HEIGHT,
     )
     bars = [((y[k] - sigma[k], k + 0.82), (y[k] + sigma[k], k + 0.82), (np.nan, np.nan)) for k in range(n)]
     panel.path(np.array(bars).reshape(-1, 2), role="muted", width=3, alpha=0.6)
-    panel.points(np.column_stack([y, np.arange(n) + 0.82]), role="muted", shape="square", size=3.5, label="estimate y ± standard error σ")
+    panel.points(np.column_stack([y, np.arange(n) + 0.82]), role="muted", shape="square", size=3.5, label=WORDS.phrase("stage.estimate"))
     at = np.array(list(rows.values()))
     mean, spread = truth.mean[1:], sd[1:]
     exact = [((m - s, row - 0.3), (m + s, row - 0.3), (np.nan, np.nan)) for m, s, row in zip(mean, spread, at, strict=True)]
     panel.path(np.array(exact).reshape(-1, 2), role="truth", width=3, alpha=0.8)
-    panel.points(np.column_stack([mean, at - 0.3]), role="truth", shape="diamond", size=4, label="exact posterior mean ± sd")
-    panel.rule(x=walk.after[:, 1], show="at", role="accept", dash=True, label="μ now")
+    panel.points(np.column_stack([mean, at - 0.3]), role="truth", shape="diamond", size=4, label=WORDS.phrase("stage.posterior_mean"))
+    panel.rule(x=walk.after[:, 1], show="at", role="accept", dash=True, label=WORDS.phrase("stage.common_mean_now"))
     for j, row in rows.items():
         panel.points(
             np.column_stack([walk.after[:, j], np.full(walk.steps, row)]),
             show="at",
             role="posterior",
             size=4,
-            label="state now" if j == 1 else None,
+            label=WORDS.phrase("stage.state_now") if j == 1 else None,
         )
-    panel.path(
-        detail.above(rows, 0.75),
-        show="inner_all",
-        role="highlight",
-        width=2.0,
-        label="conditional, where this one is updated (height scaled)",
-    )
+    panel.path(detail.above(rows, 0.75), show="inner_all", role="highlight", width=2.0, label=WORDS.phrase("stage.where_updated"))
 
 
 # Numbers and words ----------------------------------------------------------------------------------------------------
@@ -395,14 +391,13 @@ def formulas(spec: GibbsLesson) -> list[str]:
     """The full conditional of each coordinate in symbols."""
     labels = spec.build_target().labels
     if spec.target == "normal_gamma":
-        return ["μ given τ ~ N(m, 1/(κτ))", "τ given μ ~ Gamma(a + ½, b + ½κ(μ − m)²)"]
+        return [WORDS.phrase("conditionals.mean"), WORDS.phrase("conditionals.precision")]
     if spec.target == "hierarchical":
-        common = "μ given w and y, all θ integrated out," if spec.blocked else "μ given w, θ ~ N(Σwθ / P, 1/P)"
-        effects = [f"{name} given w, μ ~ N((y/σ² + wμ) / (1/σ² + w), …)" for name in labels[2:]]
-        return ["w given μ, θ ~ Gamma(a + n/2, b + ½Σ(θ − μ)²)", common, *effects]
-    x, y = labels[:2]
-    alone = f"{x}, {y} integrated out, ~ N(0, s₁²)"
-    return [alone if spec.blocked else f"{x} given {y} ~ N(ρ·(s₁/s₂)·{y}, s₁²(1 − ρ²))", f"{y} given {x} ~ N(ρ·(s₂/s₁)·{x}, s₂²(1 − ρ²))"]
+        common = WORDS.phrase("conditionals.common_mean_in_block" if spec.blocked else "conditionals.common_mean")
+        effects = [WORDS.phrase("conditionals.effect", name=name) for name in labels[2:]]
+        return [WORDS.phrase("conditionals.spread"), common, *effects]
+    first = "conditionals.first_in_block" if spec.blocked else "conditionals.first"
+    return [WORDS.phrase(path, x=labels[0], y=labels[1]) for path in (first, "conditionals.second")]
 
 
 def _arithmetic(picture: Scene, spec: GibbsLesson, walk: Walk) -> None:
@@ -413,7 +408,7 @@ def _arithmetic(picture: Scene, spec: GibbsLesson, walk: Walk) -> None:
     common: dict[str, Any] = {"j": walk.coordinate, "old": walk.old_value, "new": walk.value}
     picture.readout(
         "fix",
-        f"sweep {{s}}, update {{k}} of {dim}: {{j|{names}}} is {{old:.3f}}, all others stay",
+        WORDS.phrase("stage.fix", dimension=dim, names=names),
         s=sweep,
         k=np.arange(walk.steps) % dim + 1,
         j=walk.coordinate,
@@ -428,38 +423,20 @@ def _arithmetic(picture: Scene, spec: GibbsLesson, walk: Walk) -> None:
             g = np.where(normal, np.nan, walk.value * walk.parameters[:, 1])
         values = {"j": walk.coordinate, "n": normal, "a": walk.parameters[:, 0], "b": walk.parameters[:, 1]}
         picture.readout(
-            "law",
-            f"{{j|{'|'.join(formulas(spec))}}} = {{n?N:Gamma}}({{a:.3f}}, {{b:.4g}}{{n?²:}})",
-            show=Show("at", phase=("curve", None)),
-            **values,
+            "law", WORDS.phrase("stage.law", conditionals="|".join(formulas(spec))), show=Show("at", phase=("curve", None)), **values
         )
         drawn = np.where(normal, z, g)
-        picture.readout(
-            "draw",
-            f"{{n?draw z ~ N(0, 1):draw g ~ Gamma(shape, 1)}} = {{z:.3f}}:  {{j|{names}}} ← {{n?mean + sd·z:g / rate}} = {{new:.3f}}",
-            show=last,
-            z=drawn,
-            n=normal,
-            j=walk.coordinate,
-            new=walk.value,
-        )
-        picture.readout("accept", "a draw from the conditional is always accepted: the ratio of this move is 1", show=last)
+        picture.readout("draw", WORDS.phrase("stage.draw", names=names), show=last, z=drawn, n=normal, j=walk.coordinate, new=walk.value)
+        picture.readout("accept", WORDS.phrase("stage.always"), show=last)
     elif spec.variant == "window":
         picture.readout(
             "window",
-            "11 points from {lo:.3f} to {hi:.3f}, weights ∝ π: what lies outside has no chance",
+            WORDS.phrase("stage.weights", points=analysis.WINDOW),
             show=Show("at", phase=("curve", None)),
             lo=walk.parameters[:, 0],
             hi=walk.parameters[:, 1],
         )
-        picture.readout(
-            "pick",
-            f"u = {{u:.3f}} picks {{j|{names}}} ← {{new:.3f}}; accepted without looking at the window of the way back",
-            show=last,
-            u=walk.uniform,
-            j=walk.coordinate,
-            new=walk.value,
-        )
+        picture.readout("pick", WORDS.phrase("stage.pick", names=names), show=last, u=walk.uniform, j=walk.coordinate, new=walk.value)
     else:
         scales = spec.scales()[walk.coordinate]
         with np.errstate(invalid="ignore"):
@@ -467,7 +444,7 @@ def _arithmetic(picture: Scene, spec: GibbsLesson, walk: Walk) -> None:
             ratio = np.minimum(np.exp(np.minimum(walk.log_ratio, 14.0)), 1e6)
         picture.readout(
             "propose",
-            f"propose {{j|{names}}}′ = {{old:.3f}} + {{c:.3g}}·({{z:.3f}}) = {{p:.3f}}",
+            WORDS.phrase("stage.proposed", names=names),
             show=Show("at", phase=("propose", None)),
             j=walk.coordinate,
             old=walk.old_value,
@@ -475,24 +452,11 @@ def _arithmetic(picture: Scene, spec: GibbsLesson, walk: Walk) -> None:
             z=z,
             p=walk.proposal,
         )
-        picture.readout(
-            "ratio",
-            "log r = log π(x′) − log π(x) = {l:.3f}, r = {r:.4g}",
-            show=Show("at", phase=("ratio", None)),
-            l=walk.log_ratio,
-            r=ratio,
-        )
-        picture.readout(
-            "decide",
-            "u = {u:.3f} {ok?<:≥} r = {r:.4g}: {ok?accepted:rejected, the old value counts again}",
-            show=last,
-            u=walk.uniform,
-            r=ratio,
-            ok=walk.accepted,
-        )
+        picture.readout("ratio", WORDS.phrase("stage.log_ratio"), show=Show("at", phase=("ratio", None)), l=walk.log_ratio, r=ratio)
+        picture.readout("decide", WORDS.phrase("stage.decided"), show=last, u=walk.uniform, r=ratio, ok=walk.accepted)
         rate = np.cumsum(walk.accepted) / np.arange(1, walk.steps + 1)
-        picture.readout("rate", "accepted so far: {rate:.1%} of all updates", show=last, rate=rate)
-    picture.say(f"Update {{t}} of {{steps}}, {{phase}}: {{j|{names}}} from {{old:.2f}} to {{new:.2f}}.", **common)
+        picture.readout("rate", WORDS.phrase("stage.rate"), show=last, rate=rate)
+    picture.say(WORDS.phrase("stage.said", names=names), **common)
 
 
 def _words(picture: Scene, spec: GibbsLesson, walk: Walk) -> None:

@@ -112,7 +112,7 @@ def _trace(spec: HmcLesson) -> Figure:
     alt = WORDS.phrase(which, name=name, chains=spec.chains, draws=spec.draws)
     draws = walk.recording.draws[:, :, 0]
     return charts.trace(
-        WORDS.phrase("panels.trace", name=name),
+        WORDS.phrase("stage.trace", name=name),
         draws,
         alt=alt,
         y=name,

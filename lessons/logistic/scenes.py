@@ -121,7 +121,7 @@ def _joint(picture: Scene, spec: LogisticSpec, before: Array, proposal: Array, d
         size=6,
         label=[WORDS.phrase("stage.rejected"), WORDS.phrase("stage.accepted")],
     )
-    panel.points(draws, show=AT_DECIDE, role="ink", shape="ring", size=8, label=WORDS.phrase("stage.present_state"))
+    panel.points(draws, show=AT_DECIDE, role="ink", shape="ring", size=8, label=WORDS.phrase("stage.present"))
 
 
 def _ellipse(mean: Array, covariance: Array, share: float) -> Array:

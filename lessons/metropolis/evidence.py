@@ -135,7 +135,7 @@ def _matrix(spec: MetropolisLesson) -> Figure:
 
 def _crowd(spec: MetropolisLesson) -> Figure:
     distances = analysis.crowd_distance(spec, min(spec.draws, 300))
-    figure = charts.blank(WORDS.phrase("panels.transition"), WORDS.phrase("panels.distance"))
+    figure = charts.blank(WORDS.phrase("stage.transition"), WORDS.phrase("panels.distance"))
     figure.update_yaxes(type="log", exponentformat="power", dtick=1)
     shown = np.where(distances > 1e-6, distances, np.nan)  # below that rounding begins to show
     line = {"color": theme.colour("posterior"), "width": 2}

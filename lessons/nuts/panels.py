@@ -110,7 +110,7 @@ def _trace(spec: NutsLesson) -> Figure:
     which = "panels.trace_of_one" if spec.chains == 1 else "panels.trace_of_several"
     alt = WORDS.phrase(which, name=name, chains=spec.chains, draws=spec.draws)
     return charts.trace(
-        WORDS.phrase("panels.trace", name=name),
+        WORDS.phrase("stage.trace", name=name),
         walk.recording.draws[:, :, 0],
         alt=alt,
         y=name,

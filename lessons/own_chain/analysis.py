@@ -24,7 +24,7 @@ from engine.recording import Recording
 from engine.spec import SpecError
 from engine.targets.target import Target, TargetError
 from lessons.families import chain_files
-from lessons.own_chain.spec import OwnChain
+from lessons.own_chain.spec import WORDS, OwnChain
 
 Array = NDArray[np.float64]
 
@@ -51,10 +51,10 @@ def _simulate(spec: OwnChain) -> Chains:
         except TargetError as error:
             raise SpecError("log_density", f"no chain could start: {error}") from error
         values, _ = made.constrain(run.draws)
-        return _of_recording(run, made.names, values, "NUTS on your density", WARMUP)
+        return _of_recording(run, made.names, values, WORDS.phrase("source.density"), WARMUP)
     target, method, settings = _example(spec.example)
     run = sample(target, method, seed=spec.seed, **settings)
-    name = f"{run.run.method.label} on the target {target.name.replace('_', ' ')}"
+    name = WORDS.phrase("source.example", sampler=run.run.method.label, target=target.name.replace("_", " "))
     return _of_recording(run, target.labels, run.draws, name, settings.get("warmup", 0))
 
 
@@ -77,7 +77,7 @@ def _of_recording(run: Recording, names: Sequence[str], values: Array, source: s
     stats = {"log density": run.log_density}
     if run.energy is not None:
         stats |= {"energy": run.energy, "divergent": run.divergent.astype(np.float64)}
-    card = Card(source, "sampled here", "public domain", "")
+    card = Card(source, WORDS.phrase("source.here"), WORDS.phrase("source.public"), "")
     return Chains(tuple(names), values, stats, warmup, (), card)
 
 
@@ -93,7 +93,8 @@ def truth(spec: OwnChain) -> Known | None:
         return None
     nothing = np.zeros(target.dim)
     sd = np.sqrt(np.diag(exact.covariance))
-    return Known(target.labels, exact.mean, sd, nothing + math.inf, nothing, nothing, Card("its exact answer", "", "", ""))
+    card = Card(WORDS.phrase("source.exact"), "", "", "")
+    return Known(target.labels, exact.mean, sd, nothing + math.inf, nothing, nothing, card)
 
 
 @kept
@@ -208,21 +209,16 @@ def on_stage(spec: OwnChain) -> tuple[int, int | None]:
 
 # Checks ---------------------------------------------------------------------------------------------------------------
 
-FROM_DRAWS = (
-    "Whether a sampler's code is right cannot be told from its draws. Where you can simulate data from your model, "
-    "engine.calibrate tries the whole way from data to draws."
-)
-
 
 def audit(spec: OwnChain, cancel: object = None) -> list[Check]:
     """Of a density that was typed: its gradient, and the change of volume. Of draws alone nothing can be told."""
     if spec.source != "density":
-        return [unknown("kernel", FROM_DRAWS, kind="kernel")]
+        return [unknown(WORDS.phrase("checks.kernel"), WORDS.phrase("checks.from_draws"), kind="kernel")]
     made = spec.build()
     points = np.random.Generator(np.random.SFC64(spec.seed)).uniform(-2.0, 2.0, (12, made.target.dim))
     points = points[np.isfinite(made.target.log_density_many(points))]
     if not len(points):
-        return [unknown("gradient", "The density is 0 at all points tried.", kind="kernel")]
+        return [unknown(WORDS.phrase("checks.gradient"), WORDS.phrase("checks.no_density"), kind="kernel")]
     return [gradient_check(made.target, points), jacobian_check(spec)]
 
 
@@ -240,12 +236,14 @@ def jacobian_check(spec: OwnChain) -> Check:
         steps = h * np.eye(len(u))
         slopes = (made.constrain(u + steps)[0] - made.constrain(u - steps)[0])[:, kept_values] / (2.0 * h)
         off, seen = max(off, abs(added - float(np.linalg.slogdet(slopes)[1]))), seen + 1
+    name = WORDS.phrase("checks.jacobian")
     if not seen:
-        return unknown("Jacobian", "The density is 0 at all points tried.", kind="kernel")
-    sentence = f"At {seen} points, what is added for the constraints is within {off:.1e} of the log Jacobian by finite differences."
-    if off >= JACOBIAN_LIMIT:
-        sentence += " Without it the draws follow another distribution."
-    return Check("Jacobian", "pass" if off < JACOBIAN_LIMIT else "fail", off, JACOBIAN_LIMIT, sentence, "log density", kind="kernel")
+        return unknown(name, WORDS.phrase("checks.no_density"), kind="kernel")
+    sentence, fine = WORDS.phrase("checks.added", points=seen, off=off), off < JACOBIAN_LIMIT
+    if not fine:
+        sentence = f"{sentence} {WORDS.phrase('checks.other_density')}"
+    unit = WORDS.phrase("checks.log_density")
+    return Check(name, "pass" if fine else "fail", off, JACOBIAN_LIMIT, sentence, unit, kind="kernel")
 
 
 JACOBIAN_LIMIT = 1e-4
@@ -262,7 +260,7 @@ def faults(spec: OwnChain) -> dict[str, OwnChain]:
         return {}
     if all(block.constraint == 0 for block in spec.build().blocks):
         return {}
-    return {"forget the Jacobian": spec.replace(jacobian="forgotten")}
+    return {WORDS.phrase("checks.forget_jacobian"): spec.replace(jacobian="forgotten")}
 
 
 def checks(spec: OwnChain, cancel: object = None) -> list[Check]:
@@ -271,8 +269,8 @@ def checks(spec: OwnChain, cancel: object = None) -> list[Check]:
     shown = [int(j) for j in found.order if not (found.steady[j] or found.broken[j])] or [0]
     checked = [agreement_check(run.draws[:, :, shown], [run.names[j] for j in shown])]
     if found.broken.any():
-        words = f"{run.missing()[0]} A run that gives no number has broken down."
-        checked.insert(0, Check("finite draws", "fail", float(found.broken.sum()), 0.0, words, "quantities", kind="run"))
+        sentence, unit = WORDS.phrase("checks.broken", missing=run.missing()[0]), WORDS.phrase("checks.quantities")
+        checked.insert(0, Check(WORDS.phrase("checks.finite"), "fail", float(found.broken.sum()), 0.0, sentence, unit, kind="run"))
     if "divergent" in run.stats:
         checked.append(divergence_check(run.stats["divergent"] > 0))
     if "energy" in run.stats and np.isfinite(run.stats["energy"]).all():
@@ -282,10 +280,9 @@ def checks(spec: OwnChain, cancel: object = None) -> list[Check]:
 
 def numbers(spec: OwnChain) -> Check:
     """Means, and sds where they are known, against what is known."""
-    answer = truth(spec)
+    answer, known_answer = truth(spec), WORDS.phrase("checks.known")
     if answer is None:
-        words = "Nothing is known to hold these numbers against. Reference draws or a table of means can be given in the settings."
-        return unknown("known answer", words, kind="numbers")
+        return unknown(known_answer, WORDS.phrase("checks.nothing_known"), kind="numbers")
     found = look(spec)
     here = {found.run.names[j]: int(j) for j in found.moving}
     averages = []
@@ -297,14 +294,13 @@ def numbers(spec: OwnChain) -> Check:
         rounding = 12.0**-0.5
         spread = sd if math.isfinite(sd) else float(values.std())
         error = math.hypot(spread / effective, rounding * answer.mean_unit[i])
-        averages.append(Average(f"the mean of {name}", values, mean, None, math.inf, error))
+        averages.append(Average(WORDS.phrase("checks.mean_of", name=name), values, mean, None, math.inf, error))
         if math.isfinite(sd) and sd > 0.0:
             squares = (values - mean) ** 2
             error = math.hypot(float(squares.std()) / effective, 2.0 * sd * rounding * answer.sd_unit[i])
-            averages.append(Average(f"the variance of {name}", squares, sd * sd, None, math.inf, error))
+            averages.append(Average(WORDS.phrase("checks.variance_of", name=name), squares, sd * sd, None, math.inf, error))
     if not averages:
-        words = (
-            f"{answer.card.name} names {', '.join(answer.names[:3])}, and the chains {', '.join(found.run.names[:3])}: none is the same."
-        )
-        return unknown("known answer", words, kind="numbers")
-    return averages_check("known answer", averages)
+        known_names, names = (", ".join(these[:3]) for these in (answer.names, found.run.names))
+        words = WORDS.phrase("checks.other_names", source=answer.card.name, known=known_names, names=names)
+        return unknown(known_answer, words, kind="numbers")
+    return averages_check(known_answer, averages)

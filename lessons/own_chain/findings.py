@@ -12,6 +12,7 @@ from engine.diagnostics import ebfmi, rhat
 from engine.judge import MAX_RHAT, MIN_ESS
 from engine.judge.run import APART, LOW_ENERGY
 from lessons.own_chain.analysis import Found
+from lessons.own_chain.spec import WORDS
 
 Array = NDArray[np.float64]
 
@@ -28,21 +29,20 @@ def sentences(found: Found) -> list[str]:
     run = found.run
     told = run.missing()[:NAMED]
     if found.broken.sum() > NAMED:
-        told.append(f"And {int(found.broken.sum()) - NAMED} more quantities hold numbers that are not finite.")
+        told.append(WORDS.phrase("findings.more_broken", count=int(found.broken.sum()) - NAMED))
     walked = journey(found)
     told += [*stuck(found), *(walked or [*apart(found), *slow(found)]), *corner(found), *energy(run)]
     if found.steady.any():
         names = [run.names[j] for j in np.flatnonzero(found.steady)]
-        told.append(
-            f"{_some(names)} never change{'s' * (len(names) == 1)}: there is nothing to judge in {'it' if len(names) == 1 else 'them'}."
-        )
+        told.append(WORDS.phrase("findings.never_changes" if len(names) == 1 else "findings.never_change", names=_some(names)))
     if len(run.draws) == 1:
-        told.append("There is one chain. It cannot disagree with itself: run more, from starts far apart.")
+        told.append(WORDS.phrase("findings.one_chain"))
     return told
 
 
 def _some(names: list[str]) -> str:
-    return ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
+    named = ", ".join(names[:NAMED])
+    return WORDS.phrase("findings.and_more", named=named, count=len(names) - NAMED) if len(names) > NAMED else named
 
 
 def stuck(found: Found) -> list[str]:
@@ -54,9 +54,10 @@ def stuck(found: Found) -> list[str]:
     still = [c for c in range(len(values)) if moved[c] <= max(1, FEW_PLACES * values.shape[1])]
     if not still:
         return []
-    names = _some([f"chain {c + 1}" for c in still])
-    verb = "moves" if len(still) == 1 else "move"
-    return [f"{names[0].upper()}{names[1:]} hardly {verb}: {int(moved[still[0]])} different states in {values.shape[1]:,} draws."]
+    chains = _some([WORDS.phrase("stage.chain", chain=c + 1) for c in still])
+    chains = chains[0].upper() + chains[1:]
+    which = "findings.hardly_moves" if len(still) == 1 else "findings.hardly_move"
+    return [WORDS.phrase(which, chains=chains, states=int(moved[still[0]]), draws=values.shape[1])]
 
 
 def journey(found: Found) -> list[str]:
@@ -70,12 +71,7 @@ def journey(found: Found) -> list[str]:
         away = float(np.abs(early[:, j] - late[:, :, j].mean()).max()) / sd if sd > 0.0 else 0.0
         if away > max(worst, FAR) and not found.summary.rhat[j] <= MAX_RHAT and rhat(late[:, :, j]) < 0.5 * (1.0 + found.summary.rhat[j]):
             worst, name = away, found.run.names[j]
-    if not name:
-        return []
-    return [
-        f"The first draws are a journey: {name} begins {worst:.0f} standard deviations away from the later draws. "
-        "Warm-up was counted as draws. Leave out the first draws of each chain."
-    ]
+    return [WORDS.phrase("findings.journey", name=name, sds=worst)] if name else []
 
 
 def apart(found: Found) -> list[str]:
@@ -92,13 +88,13 @@ def apart(found: Found) -> list[str]:
     cut = int(np.argmax(gaps))
     low, high = sorted(order[: cut + 1] + 1), sorted(order[cut + 1 :] + 1)
     count = int(np.sum(found.summary.rhat[found.moving] > APART))
-    name, all_of = found.run.names[j], len(found.run.names)
-    sentence = f"The chains disagree on {count} of {all_of} quantities, most on {name} (R-hat {found.summary.rhat[j]:.2f})."
+    sentence = WORDS.phrase(
+        "findings.disagree", count=count, quantities=len(found.run.names), name=found.run.names[j], rhat=found.summary.rhat[j]
+    )
     if gaps[cut] > within:
-        sentence += (
-            f" There chains {_list(low)} stay around {means[order[: cut + 1]].mean():.3g} and chains {_list(high)} around "
-            f"{means[order[cut + 1 :]].mean():.3g}: each has seen only a part."
-        )
+        low_mean, high_mean = means[order[: cut + 1]].mean(), means[order[cut + 1 :]].mean()
+        stay = WORDS.phrase("findings.stay", low=_list(low), low_mean=low_mean, high=_list(high), high_mean=high_mean)
+        sentence = f"{sentence} {stay}"
     return [sentence]
 
 
@@ -115,7 +111,7 @@ def corner(found: Found) -> list[str]:
     if flags is None or not (flags > 0).any():
         return []
     bad = flags > 0
-    sentence = f"{int(bad.sum()):,} of {bad.size:,} transitions diverged."
+    sentence = WORDS.phrase("findings.diverged", divergent=int(bad.sum()), transitions=bad.size)
     worst, place, name = 0.0, 0.0, ""
     for j in found.moving:
         values = found.run.draws[:, :, j]
@@ -123,10 +119,8 @@ def corner(found: Found) -> list[str]:
         if abs(middle - 0.5) > worst:
             worst, place, name = abs(middle - 0.5), middle, found.run.names[j]
     if worst > max(CORNER, math.sqrt(math.log(2.0 * max(len(found.moving), 1) / BY_CHANCE) / (2.0 * bad.sum()))):
-        sentence += (
-            f" They lie in a corner: half of them are {'below' if place < 0.5 else 'above'} the {100 * place:.2g} % point of "
-            f"{name}. The chains shun what is beyond. Smaller steps help, or the same model written in other parameters."
-        )
+        where = WORDS.phrase("findings.below" if place < 0.5 else "findings.above", percent=100 * place, name=name)
+        sentence = f"{sentence} {where} {WORDS.phrase('findings.shunned')}"
     return [sentence]
 
 
@@ -139,8 +133,15 @@ def slow(found: Found) -> list[str]:
     least = min(few, key=lambda j: ess[j])
     longer = math.ceil(MIN_ESS / max(ess[least], 1.0))
     return [
-        f"{len(few)} of {len(found.run.names)} quantities have fewer than {MIN_ESS:.0f} effective draws, {found.run.names[least]} the "
-        f"fewest ({ess[least]:.0f}): about {longer} times as many draws are needed."
+        WORDS.phrase(
+            "findings.slow",
+            count=len(few),
+            quantities=len(found.run.names),
+            least=MIN_ESS,
+            name=found.run.names[least],
+            ess=ess[least],
+            times=longer,
+        )
     ]
 
 
@@ -152,4 +153,4 @@ def energy(run: Chains) -> list[str]:
     found = ebfmi(values)
     if not np.nanmin(found) < LOW_ENERGY:
         return []
-    return [f"E-BFMI is {np.nanmin(found):.2f} in chain {int(np.nanargmin(found)) + 1}, below {LOW_ENERGY}: heavy tails or a funnel."]
+    return [WORDS.phrase("findings.energy", ebfmi=np.nanmin(found), chain=int(np.nanargmin(found)) + 1, limit=LOW_ENERGY)]

@@ -12,8 +12,6 @@ from lessons.own_chain.questions import QUESTIONS
 from lessons.own_chain.scenes import PREVIEWS, scene
 from lessons.own_chain.spec import SCENARIOS, WORDS, OwnChain
 
-SOURCES = {"example": "an example", "file": "your chains", "density": "your density"}
-EXAMPLES = {"healthy": "healthy", "stuck": "two chains stuck", "corner": "a divergent corner", "unwarmed": "warm-up counted"}
 FROM_THE_START: dict[str, object] = {"burn": 0, "place": 1}
 
 
@@ -28,30 +26,25 @@ def controls(panel: Controls[OwnChain]) -> None:
     """The widgets beside the stage."""
     spec = panel.spec
     chain_files.place(panel, lambda fields: fields | FROM_THE_START)
-    panel.segmented("source", "Look at", SOURCES)
+    panel.segmented("source")
     if spec.source == "example":
-        panel.segmented("example", "Example", EXAMPLES)
+        panel.segmented("example")
     elif spec.source == "density":
-        panel.text("parameters", "Parameters", "mu, sigma positive, p simplex 3")
-        panel.text("log_density", "Log density", "-mu^2/2 - sigma")
-        panel.toggle("jacobian", "Break it: forget the Jacobian", on="forgotten")
-        panel.slider("draws", "Draws of each chain")
+        panel.text("parameters", placeholder=WORDS.phrase("placeholders.parameters"))
+        panel.text("log_density", placeholder=WORDS.phrase("placeholders.log_density"))
+        panel.toggle("jacobian", on="forgotten")
+        panel.slider("draws")
     else:
-        panel.note(
-            "CmdStan CSV (all chains at once), ArviZ NetCDF, NPY or NPZ of shape (chains, draws, dim), CSV with a column chain, or "
-            f"a ZIP of them. Up to {chains.MOST_BYTES / 1e6:.0f} MB, {chains.MOST_VALUES:,} numbers and {chains.MOST_NAMES:,} quantities. "
-            "It stays in this server's memory and is not written anywhere."
-        )
-    panel.number("place", "On stage: quantity number")
-    panel.slider("burn", "Leave out first draws")
-    panel.download(
-        "Report", "report.html", report.report, help="Signs, findings, figures and every quantity, in one file that needs no server"
-    )
-    with panel.more("What is known"):
-        panel.files("Reference draws or a table", own_truth, types=["json", "csv", "txt", "zip"], most_bytes=chains.MOST_BYTES)
-        panel.note("posteriordb's reference draws (JSON, also zipped), or a CSV with the columns name, mean and sd.")
+        most = {"megabytes": chains.MOST_BYTES / 1e6, "numbers": chains.MOST_VALUES, "quantities": chains.MOST_NAMES}
+        panel.remark("files", **most)
+    panel.number("place")
+    panel.slider("burn")
+    panel.download("report", "report.html", report.report)
+    with panel.more("known"):
+        panel.files("truth", own_truth, types=["json", "csv", "txt", "zip"], most_bytes=chains.MOST_BYTES)
+        panel.remark("truth")
         if spec.truth:
-            panel.button("Forget what is known", {"truth": ""})
+            panel.button("forget", {"truth": ""})
 
 
 def is_here(spec: OwnChain) -> bool:
@@ -62,11 +55,9 @@ def is_here(spec: OwnChain) -> bool:
 
 def runs(spec: OwnChain) -> str:
     """Which kernel runs."""
-    if spec.source == "file":
-        return "None: the draws come from a file."
-    if spec.source == "density":
-        return "NUTS on the free coordinates of your density; its program runs on dual numbers."
-    return f"The example was drawn here: {EXAMPLES[spec.example]}."
+    if spec.source == "example":
+        return WORDS.phrase("runs.example", example=WORDS.options("example")[spec.example])
+    return WORDS.phrase(f"runs.{spec.source}")
 
 
 LESSON = Lesson(

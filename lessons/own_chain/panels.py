@@ -11,10 +11,11 @@ from app.kit.charts import Column, Figure, Quote, Table
 from app.kit.text import number, plain
 from engine.diagnostics import autocorrelation, ebfmi, ess_quantiles, rank_curves
 from engine.judge import MAX_RHAT
+from engine.judge.run import LOW_ENERGY
 from engine.targets.constrained import CONSTRAINTS, TRANSFORMS
 from lessons.own_chain import analysis, findings
 from lessons.own_chain.analysis import Found
-from lessons.own_chain.spec import OwnChain
+from lessons.own_chain.spec import WORDS, OwnChain
 
 LAGS = 60
 SHARES = np.arange(1, 20) / 20
@@ -48,66 +49,70 @@ def figures(spec: OwnChain, found: Found) -> list[Figure]:
 def _lines(figure: object, x: np.ndarray, rows: np.ndarray) -> None:
     for chain, line in enumerate(rows[:CHAINS]):
         look = {"color": theme.colour(f"chain-{chain}"), "width": 1.5, "dash": theme.DASHES[chain]}
-        figure.add_scatter(x=x, y=line, mode="lines", line=look, name=f"chain {chain + 1}")  # type: ignore[attr-defined]
+        name = WORDS.phrase("stage.chain", chain=chain + 1)
+        figure.add_scatter(x=x, y=line, mode="lines", line=look, name=name)  # type: ignore[attr-defined]
 
 
 def _ranks(values: np.ndarray, name: str) -> Figure:
     found = rank_curves(values)
-    figure = charts.blank("rank among all draws, as a share", "share below, minus the rank")
+    figure = charts.blank(WORDS.phrase("panels.rank"), WORDS.phrase("panels.below"))
     edge = {"color": theme.colour("muted", 0.0), "width": 0}
     figure.add_scatter(x=found.places, y=found.high, mode="lines", line=edge, showlegend=False, hoverinfo="skip")
-    band = {"fill": "tonexty", "fillcolor": theme.colour("muted", 0.25), "name": "chains that agree"}
+    band = {"fill": "tonexty", "fillcolor": theme.colour("muted", 0.25), "name": WORDS.phrase("panels.agree")}
     figure.add_scatter(x=found.places, y=found.low, mode="lines", line=edge, **band)
     _lines(figure, found.places, found.difference)
     outside = np.any((found.difference < found.low) | (found.difference > found.high), axis=1)
     which = ", ".join(str(c + 1) for c in np.flatnonzero(outside))
-    caption = (
-        "Chains that agree stay inside the band, all along and all together, about 19 times of 20. "
-        f"Outside: {f'chain {which}' if which else 'none'}."
-    )
-    return Figure(f"Ranks of {name}, cumulated", figure, f"A curve a chain around 0. {caption}", caption)
+    caption = WORDS.phrase("panels.outside", chains=which) if which else WORDS.phrase("panels.none_outside")
+    alt = WORDS.phrase("panels.ranks_alt", caption=caption)
+    return Figure(WORDS.phrase("panels.ranks", name=name), figure, alt, caption)
 
 
 def _autocorrelation(values: np.ndarray, name: str) -> Figure:
     lags = min(LAGS, values.shape[1] // 2)
-    figure = charts.blank("lag: draws apart", "autocorrelation")
+    figure = charts.blank(WORDS.phrase("panels.lag"), WORDS.phrase("panels.autocorrelation"))
     _lines(figure, np.arange(lags + 1), autocorrelation(values, lags))
-    caption = "The slower these curves fall to 0, the fewer effective draws."
-    return Figure(f"Autocorrelation of {name}", figure, f"A curve a chain. {caption}", caption)
+    caption = WORDS.phrase("panels.autocorrelation_caption")
+    alt = WORDS.phrase("panels.autocorrelation_alt", caption=caption)
+    return Figure(WORDS.phrase("panels.autocorrelation_of", name=name), figure, alt, caption)
 
 
 def _quantiles(values: np.ndarray, name: str) -> Figure:
     ess = ess_quantiles(values, SHARES)
-    figure = charts.blank("quantile", "effective draws")
+    figure = charts.blank(WORDS.phrase("panels.quantile"), WORDS.phrase("panels.effective"))
     line = {"color": theme.colour("posterior"), "width": 2}
-    figure.add_scatter(x=SHARES, y=ess, mode="lines+markers", line=line, name="ESS of the quantile")
+    figure.add_scatter(x=SHARES, y=ess, mode="lines+markers", line=line, name=WORDS.phrase("panels.quantile_ess"))
     figure.update_yaxes(rangemode="tozero")
     worst = int(np.nanargmin(ess)) if np.isfinite(ess).any() else 0
-    caption = f"Least at the {100 * SHARES[worst]:.0f} % quantile: {number(float(ess[worst]))}. An interval is known as well as its ends."
-    return Figure(f"ESS of quantiles of {name}", figure, f"Effective draws against the quantile. {caption}", caption)
+    caption = WORDS.phrase("panels.quantiles_caption", percent=100 * SHARES[worst], ess=number(float(ess[worst])))
+    alt = WORDS.phrase("panels.quantiles_alt", caption=caption)
+    return Figure(WORDS.phrase("panels.quantiles", name=name), figure, alt, caption)
 
 
 def _energy(energy: np.ndarray) -> Figure:
     levels, steps = (energy - energy.mean()).ravel(), np.diff(energy, axis=1).ravel()
     low, high = np.quantile(np.concatenate([levels, steps]), [0.001, 0.999])
     edges = np.linspace(low, high, 41)
-    figure = charts.blank("energy, less its mean", "density")
-    for values, words, role, dash in ((levels, "energy", "posterior", "solid"), (steps, "its change from draw to draw", "energy", "dash")):
+    figure = charts.blank(WORDS.phrase("panels.energy_less_mean"), WORDS.phrase("panels.density"))
+    for values, words, role, dash in (
+        (levels, WORDS.phrase("panels.energy_itself"), "posterior", "solid"),
+        (steps, WORDS.phrase("panels.energy_change"), "energy", "dash"),
+    ):
         heights, _ = np.histogram(values, edges, density=True)
         line = {"color": theme.colour(role), "width": 2, "dash": dash, "shape": "hvh"}
         figure.add_scatter(x=(edges[1:] + edges[:-1]) / 2, y=heights, mode="lines", line=line, name=words)
     found = ebfmi(energy)
     each = ", ".join(f"{value:.2f}" for value in found[:CHAINS])
-    caption = f"E-BFMI of each chain: {each}. Below 0.3 the change is too narrow to cross the levels."
-    return Figure("Energy", figure, f"Two histograms. {caption}", caption)
+    caption = WORDS.phrase("panels.energy_caption", each=each, limit=LOW_ENERGY)
+    return Figure(WORDS.phrase("panels.energy"), figure, WORDS.phrase("panels.energy_alt", caption=caption), caption)
 
 
 def what_stands_out(found: Found) -> Table:
     """The findings, or that there are none; and what the file said."""
-    told = findings.sentences(found) or ["Nothing stands out: the chains agree and there are enough effective draws."]
-    shape = found.run.draws.shape
-    read = f"{found.run.card.name} ({found.run.card.source}): {shape[0]} chains, {shape[1]:,} draws each, {shape[2]} quantities."
-    return Table("What stands out", {"finding": told}, " ".join([read, *found.run.notes]))
+    told = findings.sentences(found) or [WORDS.phrase("panels.nothing_stands_out")]
+    card, (count, draws, quantities) = found.run.card, found.run.draws.shape
+    read = WORDS.phrase("panels.read", name=card.name, source=card.source, chains=count, draws=draws, quantities=quantities)
+    return Table(WORDS.phrase("panels.stands_out"), {"finding": told}, " ".join([read, *found.run.notes]))
 
 
 def transforms(spec: OwnChain) -> list[Table]:
@@ -124,16 +129,16 @@ def transforms(spec: OwnChain) -> list[Table]:
         "x of u": [TRANSFORMS[block.constraint][0] for block in blocks],
         "log Jacobian": [TRANSFORMS[block.constraint][1] for block in blocks],
     }
-    forgotten = " It is left out on purpose here." if spec.jacobian == "forgotten" else ""
-    return [
-        Table("From free coordinates u to parameters x", columns, f"NUTS moves u. The log Jacobian is added to the log density.{forgotten}")
-    ]
+    caption = WORDS.phrase("panels.transforms_caption")
+    if spec.jacobian == "forgotten":
+        caption = f"{caption} {WORDS.phrase('panels.forgotten')}"
+    return [Table(WORDS.phrase("panels.transforms"), columns, caption)]
 
 
 def methods_section(spec: OwnChain, found: Found) -> Quote:
     """What a methods section says of this run."""
     energy, bad = found.run.stats.get("energy"), found.run.stats.get("divergent")
-    sampler = found.run.card.name if spec.source != "file" else "The sampler"
+    sampler = found.run.card.name if spec.source != "file" else WORDS.phrase("panels.sampler")
     text = methods.sentences(
         sampler,
         (found.run.draws.shape[0], found.run.draws.shape[1]),
@@ -143,13 +148,14 @@ def methods_section(spec: OwnChain, found: Found) -> Quote:
         divergent=None if bad is None else bad > 0,
         ebfmi=None if energy is None or not np.isfinite(energy).all() else ebfmi(energy),
     )
-    return Quote("For a methods section", text)
+    return Quote(WORDS.phrase("panels.methods"), text)
 
 
 def columns_of(found: Found, rows: np.ndarray) -> dict[str, list]:
     """A row a quantity, in this order."""
     summary = found.summary
-    words = np.where(found.broken, "not finite", np.where(found.steady, "never changes", ""))
+    broken, steady = WORDS.phrase("panels.not_finite"), WORDS.phrase("panels.never_changes")
+    words = np.where(found.broken, broken, np.where(found.steady, steady, ""))
     return {
         "quantity": [found.run.names[j] for j in rows],
         "say": [analysis.said(float(summary.mean[j]), float(found.decimals[j])) for j in rows],
@@ -167,9 +173,7 @@ def diagnostics(spec: OwnChain, cancel: object = None) -> Table:
     """Every quantity, the worst first."""
     found = analysis.look(spec)
     rows = found.order[:ROWS]
-    more = f" The {ROWS} worst of {len(found.order)} are shown; the report has all." if len(found.order) > ROWS else ""
-    caption = (
-        "“Say” is the mean to as many digits as its error leaves alone: two MCSE are at most half a unit of the last one. "
-        f"A dash: no digit is sure, or R-hat is above {MAX_RHAT}.{more}"
-    )
-    return Table("Every quantity, by trouble", columns_of(found, rows), caption)
+    caption = WORDS.phrase("panels.table_caption", rhat=MAX_RHAT)
+    if len(found.order) > ROWS:
+        caption = f"{caption} {WORDS.phrase('panels.worst_shown', shown=ROWS, quantities=len(found.order))}"
+    return Table(WORDS.phrase("panels.table"), columns_of(found, rows), caption)

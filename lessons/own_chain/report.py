@@ -9,15 +9,13 @@ from app.kit.charts import Figure, Table
 from app.kit.text import number
 from engine.judge import KINDS, overall
 from lessons.own_chain import analysis, panels
-from lessons.own_chain.spec import OwnChain
+from lessons.own_chain.spec import WORDS, OwnChain
 
-NAMES = {"kernel": "Kernel", "run": "This run", "numbers": "Numbers"}
-VERDICTS = {"pass": "passes", "fail": "FAILS", "unknown": "cannot be told"}
-_STYLE = """
+_STYLE = """<style>
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #1f2430; background: #fff }
 table { border-collapse: collapse; font-size: 14px } td, th { padding: .2rem .6rem; border-bottom: 1px solid #dfe3e8; text-align: left }
 .wide { overflow-x: auto } figure { margin: 1.5rem 0 } figcaption, .small { color: #5f6875; font-size: 14px }
-"""
+</style>"""
 
 
 def report(spec: OwnChain) -> bytes:
@@ -26,20 +24,21 @@ def report(spec: OwnChain) -> bytes:
     """
     found = analysis.look(spec)
     checks = [*analysis.audit(spec), *analysis.checks(spec)]
-    parts = [f"<h1>{html.escape(found.run.card.name)}</h1>", "<h2>Signs</h2><ul>"]
+    parts = [f"<h1>{html.escape(found.run.card.name)}</h1>", f"<h2>{WORDS.phrase('report.signs')}</h2><ul>"]
     for kind in KINDS:
         own = [check for check in checks if check.kind == kind]
         sentences = " ".join(check.sentence for check in own)
-        parts.append(f"<li><strong>{NAMES[kind]} {VERDICTS[overall(own)]}.</strong> {html.escape(sentences)}</li>")
+        verdict = WORDS.phrase(f"report.{overall(own)}", sign=WORDS.phrase(f"report.{kind}"))
+        parts.append(f"<li><strong>{verdict}</strong> {html.escape(sentences)}</li>")
     parts.append("</ul>")
-    everything = Table("Every quantity, by trouble", panels.columns_of(found, found.order))
+    everything = Table(WORDS.phrase("panels.table"), panels.columns_of(found, found.order))
     for table in (panels.what_stands_out(found), *panels.transforms(spec)):
         parts.append(_table(table))
     quote = panels.methods_section(spec, found)
     parts.append(f"<h2>{quote.title}</h2><blockquote>{html.escape(quote.text)}</blockquote>")
     parts += _figures(panels.figures(spec, found))
     parts.append(_table(everything))
-    head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><style>{_STYLE}</style>'
+    head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width">{_STYLE}'
     title = f"<title>{html.escape(found.run.card.name)}</title>"
     return f"<!doctype html><html lang=en><head>{head}{title}</head><body>{''.join(parts)}</body></html>".encode()
 

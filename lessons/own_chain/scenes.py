@@ -9,7 +9,7 @@ from app.kit import theme
 from app.kit.player.scene import Axis, Panel, Scene
 from app.kit.preview import Preview
 from lessons.own_chain import analysis, findings
-from lessons.own_chain.spec import OwnChain
+from lessons.own_chain.spec import WORDS, OwnChain
 
 Array = NDArray[np.float64]
 
@@ -40,14 +40,15 @@ def scene(spec: OwnChain, window: int | None = None) -> bytes:
         rate=90.0,
         start=draws.shape[1] - 1,
         theme=theme.palette(),
-        label=f"{len(found.run.draws)} chains: trace and ranks of {name}, the plane of two quantities, effective draws of the worst.",
+        label=WORDS.phrase("stage.picture", chains=len(found.run.draws), name=name),
     )
     at = spec.burn + stride * np.arange(1.0, draws.shape[1] + 1)
     _trace(picture, values, name, at)
     _ranks(picture, values)
-    other, other_name = (
-        (draws[:, :, second], found.run.names[second]) if second is not None else (_before(values), f"{name}, one draw before")
-    )
+    if second is None:
+        other, other_name = _before(values), WORDS.phrase("stage.before", name=name)
+    else:
+        other, other_name = draws[:, :, second], found.run.names[second]
     bad = found.run.stats.get("divergent")
     _plane(picture, values, name, other, other_name, None if bad is None else bad[:CHAINS, ::stride] > 0)
     _worst(picture, found)
@@ -75,10 +76,15 @@ def limits(values: Array) -> tuple[float, float]:
 
 def _trace(picture: Scene, values: Array, name: str, at: Array) -> None:
     panel = picture.panel(
-        "trace", title=f"Trace of {name}", x=Axis("draw", at[0] - 1, ROOM * at[-1]), y=Axis(name, *limits(values)), place=TRACE, height=TALL
+        "trace",
+        title=WORDS.phrase("stage.trace", name=name),
+        x=Axis(WORDS.phrase("stage.draw"), at[0] - 1, ROOM * at[-1]),
+        y=Axis(name, *limits(values)),
+        place=TRACE,
+        height=TALL,
     )
     for chain, series in enumerate(values):
-        panel.line(at, series, show="upto", width=1.2, chain=chain, label=f"chain {chain + 1}")
+        panel.line(at, series, show="upto", width=1.2, chain=chain, label=WORDS.phrase("stage.chain", chain=chain + 1))
 
 
 def _ranks(picture: Scene, values: Array) -> None:
@@ -88,21 +94,21 @@ def _ranks(picture: Scene, values: Array) -> None:
     shares = np.array([np.bincount(chain, minlength=BINS).max() for chain in bins]) / values.shape[1]
     panel = picture.panel(
         "ranks",
-        title="Rank plot",
-        x=Axis("rank among all draws", 0, BINS, ticks=[]),
-        y=Axis("share of the chain", 0.0, float(min(1.0, max(3.0 / BINS, 1.15 * shares.max())))),
+        title=WORDS.phrase("stage.ranks"),
+        x=Axis(WORDS.phrase("stage.rank"), 0, BINS, ticks=[]),
+        y=Axis(WORDS.phrase("stage.share"), 0.0, float(min(1.0, max(3.0 / BINS, 1.15 * shares.max())))),
         place=RANKS,
         height=TALL,
     )
     names = [f"{100 * (k + 1) // BINS} %" for k in range(BINS)]
     for chain, row in enumerate(bins):
         panel.counts(row, BINS, names, chain=chain)
-    panel.rule(y=1.0 / BINS, role="truth", dash=True, label="chains agree")
+    panel.rule(y=1.0 / BINS, role="truth", dash=True, label=WORDS.phrase("stage.agree"))
 
 
 def _plane(picture: Scene, x: Array, x_name: str, y: Array, y_name: str, divergent: NDArray[np.bool_] | None) -> Panel:
     panel = picture.panel(
-        "plane", title="The two worst quantities", x=Axis(x_name, *limits(x)), y=Axis(y_name, *limits(y)), place=PLANE, height=LOW
+        "plane", title=WORDS.phrase("stage.plane"), x=Axis(x_name, *limits(x)), y=Axis(y_name, *limits(y)), place=PLANE, height=LOW
     )
     for chain in range(len(x)):
         points = np.column_stack([x[chain], y[chain]])
@@ -111,7 +117,7 @@ def _plane(picture: Scene, x: Array, x_name: str, y: Array, y_name: str, diverge
         first = int(divergent.any(axis=1).argmax())
         for chain in np.flatnonzero(divergent.any(axis=1)).tolist():
             points = np.column_stack([x[chain], y[chain]])
-            label = "divergent" if chain == first else None
+            label = WORDS.phrase("stage.divergent") if chain == first else None
             panel.points(points, show="upto", mask=divergent[chain], role="divergent", shape="cross", size=4.5, label=label)
     return panel
 
@@ -121,32 +127,37 @@ def _worst(picture: Scene, found: analysis.Found) -> None:
     moving = set(found.moving.tolist())
     worst = [int(j) for j in found.order if j in moving][:BARS]
     ess = np.fmin(found.summary.ess_bulk, found.summary.ess_tail)[worst] if worst else np.zeros(1)
-    names = [found.run.names[j] for j in worst] or ["none"]
+    names = [found.run.names[j] for j in worst] or [WORDS.phrase("stage.none")]
     shown = [name if len(name) <= LETTERS else f"{name[: LETTERS - 1]}…" for name in names]
     top = max(450.0, 1.1 * float(np.nanmax(ess)) if np.isfinite(ess).any() else 0.0)
     panel = picture.panel(
-        "worst", title="Effective draws of the worst", x=Axis("quantity", 0, len(shown)), y=Axis("ESS", 0.0, top), place=WORST, height=LOW
+        "worst",
+        title=WORDS.phrase("stage.worst"),
+        x=Axis(WORDS.phrase("stage.quantity"), 0, len(shown)),
+        y=Axis(WORDS.phrase("stage.ess"), 0.0, top),
+        place=WORST,
+        height=LOW,
     )
     panel.bars(np.nan_to_num(ess), labels=shown)
-    panel.rule(y=400.0, role="reject", dash=True, label="the least")
+    panel.rule(y=400.0, role="reject", dash=True, label=WORDS.phrase("stage.least"))
 
 
 def _words(picture: Scene, found: analysis.Found, values: Array, j: int, stride: int) -> None:
     summary, name = found.summary, found.run.names[j]
-    every = f" Every {stride}th draw is on stage." if stride > 1 else ""
     numbers = {"r": float(summary.rhat[j]), "b": float(summary.ess_bulk[j]), "t": float(summary.ess_tail[j])}
     numbers |= {"m": float(summary.mean[j]), "e": float(summary.mcse_mean[j])}
     constant = {key: np.full(values.shape[1], value) for key, value in numbers.items()}
-    picture.readout("rhat", "R-hat {r:.3f}, ESS bulk {b:.0f}, tail {t:.0f}", r=constant["r"], b=constant["b"], t=constant["t"])
+    picture.readout("rhat", WORDS.phrase("stage.rhat_card"), r=constant["r"], b=constant["b"], t=constant["t"])
     sure = float(found.decimals[j])
     picture.readout(
         "mean",
-        "mean {m:.4g}, MCSE {e:.2g}: decimals that may be said {d:.0f}",  # in the words themselves it would stand there from the start
+        WORDS.phrase("stage.mean_card"),  # in the words themselves it would stand there from the start
         m=constant["m"],
         e=constant["e"],
         d=np.full(values.shape[1], sure if sure >= 0.0 else np.nan),
     )
-    stands_out = [*findings.sentences(found), "Nothing stands out."][0]
+    stands_out = [*findings.sentences(found), WORDS.phrase("findings.none")][0]
     picture.line("finding", _plain(stands_out))
-    picture.say(f"Draw {{t}} of {{steps}} of {_plain(name)}.{every}")
+    said = WORDS.phrase("stage.said", name=_plain(name))
+    picture.say(f"{said} {WORDS.phrase('stage.every', stride=stride)}" if stride > 1 else said)
     picture.table({f"chain {c + 1}": series for c, series in enumerate(values)})

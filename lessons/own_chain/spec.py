@@ -15,8 +15,6 @@ WORDS = Words(__file__)
 
 SOURCES = ("example", "file", "density")
 EXAMPLES = ("healthy", "stuck", "corner", "unwarmed")
-PARAMETERS = "sigma positive, theta unit, p simplex 3"
-LOG_DENSITY = "-sigma^2/2 + log(theta) + 3*log(1-theta) + 2*log(p1) + log(p2)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,8 +25,16 @@ class OwnChain(Spec):
     example: str = choice("healthy", EXAMPLES, "chains that come along: one run in order, three that are not")
     file: str = text("", LENGTH, "chains that were drawn elsewhere")
     truth: str = text("", LENGTH, "what is known of them: reference draws, or a table with the columns name, mean, sd")
-    parameters: str = text(PARAMETERS, 300, "names with commas between, each with positive, unit, ordered 3, simplex 3, or nothing")
-    log_density: str = text(LOG_DENSITY, MAX_LENGTH, "log density in these parameters; any constant may be left out")
+    parameters: str = text(
+        "sigma positive, theta unit, p simplex 3",
+        300,
+        "names with commas between, each with positive, unit, ordered 3, simplex 3, or nothing",
+    )
+    log_density: str = text(
+        "-sigma^2/2 + log(theta) + 3*log(1-theta) + 2*log(p1) + log(p2)",
+        MAX_LENGTH,
+        "log density in these parameters; any constant may be left out",
+    )
     jacobian: str = choice("counted", ("counted", "forgotten"), "whether the change of volume of a constraint is counted")
     draws: int = integer(1000, 200, 4000, "draws of each of the four chains of your density", log=True)
     burn: int = integer(0, 0, 50_000, "first draws of each chain that are left out", step=50)

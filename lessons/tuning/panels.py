@@ -159,10 +159,10 @@ def _trace(spec: TuningLesson) -> Figure:
     which = "panels.trace_of_one" if spec.chains == 1 else "panels.trace_of_several"
     alt = WORDS.phrase(which, name=name, chains=spec.chains, warmup=spec.warmup, draws=spec.draws)
     return charts.trace(
-        WORDS.phrase("panels.trace", name=name),
+        WORDS.phrase("stage.trace", name=name),
         tuned.draws[:, :, 1],
         alt=alt,
         y=name,
-        x=WORDS.phrase("panels.transition_tuned" if spec.warmup else "panels.transition", warmup=spec.warmup),
+        x=WORDS.phrase("panels.transition_tuned" if spec.warmup else "stage.transition", warmup=spec.warmup),
         truth=float(truth.mean[1]) if known and truth else None,
     )

@@ -386,7 +386,7 @@ def test_a_diagnosis_is_locked_before_the_file_opens():
     assert "You were right" in text and "HMC" in text
     seen = app.session_state["visit/diagnostics"]
     assert seen.spec.file == "open" and seen.scenario == "patient-2"
-    app.button(key="diagnostics/Take this run to the sandbox").click().run()
+    app.button(key="diagnostics/sandbox").click().run()
     spec = app.session_state["visit/diagnostics"].spec
     assert not app.exception and spec.patient == "none" and spec.sampler == "hmc" and spec.separation == 9.0
 
