@@ -47,7 +47,6 @@ IN_PYTHON = {  # lessons whose words do not all stand in `words.toml` yet; none 
         "gibbs",
         "model_selection",
         "own_chain",
-        "perceptron",
         "prior_predictive",
         "race",
         "real_data",
