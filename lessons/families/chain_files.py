@@ -25,7 +25,7 @@ def elsewhere(fields: dict[str, object]) -> Elsewhere:
 def place(panel: Controls[Any], take: Callable[[dict[str, object]], Any]) -> None:
     """Where chains are dropped. `take` says what becomes of them: it gets the fields of the judging page that name them."""
     panel.files(
-        "Your chains", lambda given: take(_fields(given)), types=FORMATS, most_bytes=chains.MOST_BYTES, most_files=chains.MOST_MEMBERS
+        "your_chains", lambda given: take(_fields(given)), types=FORMATS, most_bytes=chains.MOST_BYTES, most_files=chains.MOST_MEMBERS
     )
 
 

@@ -22,7 +22,6 @@ Labels = NDArray[np.int64]
 DRAWS, TEST = 810, 405  # of the urn, and rows held out: what the printed accuracies have in common
 CUT = 14  # where the network is said to be torn
 PRINTED = {"network": 81.23, "forest": 82.96, "boosted": 82.96, "process": 84.93}  # accuracies, %
-NAMES = {"network": "Bayesian network", "forest": "random forest", "boosted": "AdaBoost", "process": "Gaussian process"}
 TINY = 1e-12  # the least probability whose logarithm is taken
 
 

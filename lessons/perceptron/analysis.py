@@ -39,7 +39,7 @@ from engine.training import (
 from engine.training.nodes import backward, forward, output_loss
 from engine.variational.optimisers import ascend
 from lessons.perceptron import held_out
-from lessons.perceptron.spec import PerceptronLesson
+from lessons.perceptron.spec import WORDS, PerceptronLesson
 
 Array = NDArray[np.float64]
 
@@ -333,7 +333,7 @@ def ladder(spec: PerceptronLesson, name: str) -> tuple[Array, list[int | None]]:
 # Checks ---------------------------------------------------------------------------------------------------------------
 
 GRADIENT_LIMIT = 1e-6
-CORNERS = {"relu": "relu's slope jumps", "elu": "elu's curvature jumps"}  # differences across these are no derivatives
+CORNERS = WORDS["corners"]  # differences across these are no derivatives
 
 
 def audit(spec: PerceptronLesson, cancel: object = None) -> list[Check]:
@@ -357,8 +357,7 @@ def checks(spec: PerceptronLesson, cancel: object = None) -> list[Check]:
         return [_pass_check(spec)]
     if spec.part == "held_out":
         return held_out.checks(spec)
-    words = "No exact answer is known for this network: nobody knows its best weights."
-    return [_settled_check(spec), unknown("exact answer", words, kind="numbers")]
+    return [_settled_check(spec), unknown(WORDS.phrase("checks.answer"), WORDS.phrase("checks.no_answer"), kind="numbers")]
 
 
 def _updates_check(spec: PerceptronLesson) -> Check:
@@ -373,47 +372,38 @@ def _updates_check(spec: PerceptronLesson) -> Check:
             weights = [w + sign * v for w, v in zip(weights, points[i], strict=True)]
         moved = np.abs(shown.weights[visit + 1] - np.array([float(w) for w in weights])).max()
         errors += bool(wrong != mistake or moved > 1e-9)
-    words = (
-        f"{len(shown.visited):,} visits were made again in fractions, without rounding: in {errors} of them the "
-        "mistake or the weights after it are others."
-    )
+    words = WORDS.phrase("checks.updates", visits=len(shown.visited), errors=errors)
     verdict: Verdict = "pass" if errors == 0 else "fail"
     return Check("updates", verdict, float(errors), 0.0, words, "visits", kind="kernel")
 
 
 def _ended_check(spec: PerceptronLesson) -> Check:
     """Has it stopped with all points right, or is it known that it never will?"""
-    name, shown, (x, y) = "has it ended?", visits(spec), data(spec)
+    name, shown, (x, y) = WORDS.phrase("checks.ended"), visits(spec), data(spec)
     found = shown.run
     wrong = int(np.sum((np.hstack([x, np.ones((len(x), 1))]) @ found.weights[-1] > 0.0) != (y == 1)))
     wrong = len(x) if is_planted(STUCK) else wrong
     if found.converged:
-        words = f"It stopped after an epoch without mistakes, and {wrong} of {len(x)} points are on the wrong side."
+        words = WORDS.phrase("checks.stopped", wrong=wrong, points=len(x))
         return Check(name, "fail" if wrong else "pass", float(wrong), 0.0, words, "points", kind="run")
     if found.cycle is None:
-        words = f"It was cut off after {spec.epochs} epochs, with {wrong} of {len(x)} points on the wrong side."
+        words = WORDS.phrase("checks.cut_off", epochs=spec.epochs, wrong=wrong, points=len(x))
         return Check(name, "unknown", float(wrong), 0.0, words, "points", kind="run")
     first, length = found.cycle
-    words = (
-        f"The weights at the start of epoch {first + length + 1} are those of epoch {first + 1}, compared as whole "
-        f"numbers, with no rounding: from there everything repeats, {int(found.mistake[first * len(x) :].sum())} "
-        "mistakes a round, for ever."
-    )
+    mistakes = int(found.mistake[first * len(x) :].sum())
+    words = WORDS.phrase("checks.cycle", again=first + length + 1, first=first + 1, mistakes=mistakes)
     return Check(name, "fail", float(max(wrong, 1)), 0.0, words, "points", kind="run")
 
 
 def _bound_check(spec: PerceptronLesson) -> Check:
-    name, shown = "Novikoff's bound", visits(spec)
+    name, shown = WORDS.phrase("checks.bound"), visits(spec)
     found, best = shown.run, shown.margin
     if not best.gamma > 0.0:
-        return unknown(name, "No line separates these points, so no number of mistakes is promised.", kind="numbers")
+        return unknown(name, WORDS.phrase("checks.no_bound"), kind="numbers")
     mistakes = found.mistakes + (math.ceil(best.bound) if is_planted(SHIFTED) else 0)
     fits = mistakes <= best.bound * (1.0 + 1e-9)  # a single point makes its one mistake exactly
-    words = (
-        f"With a 1 appended the best plane leaves a margin γ = {best.gamma:.4g}, and the longest point has "
-        f"R = {best.radius:.4g}. Novikoff promises at most (R/γ)² = {best.bound:,.1f} mistakes; it made {mistakes}"
-    )
-    words += "." if found.converged else f" before it was cut off after {spec.epochs} epochs."
+    made = str(mistakes) if found.converged else WORDS.phrase("checks.until_cut_off", mistakes=mistakes, epochs=spec.epochs)
+    words = WORDS.phrase("checks.promised", gamma=best.gamma, radius=best.radius, bound=best.bound, made=made)
     verdict: Verdict = "fail" if not fits else "pass" if found.converged else "unknown"
     return Check(name, verdict, float(mistakes), best.bound, words, "mistakes")
 
@@ -432,14 +422,10 @@ def _agree(name: str, error: float, words: str, kind: Kind = "kernel") -> Check:
 def _pass_check(spec: PerceptronLesson) -> Check:
     found = one_pass(spec)
     if spec.activation in CORNERS and _at_a_corner(found):
-        words = f"A hidden unit's sum z is so near 0, where {CORNERS[spec.activation]}, that differences tell nothing there."
+        words = WORDS.phrase("checks.at_corner", corner=CORNERS[spec.activation])
         return unknown("derivatives", words, kind="numbers", limit=GRADIENT_LIMIT)
     error = relative_error(found.nodes.gradient, found.differences) + (OFF if is_planted(SHIFTED) else 0.0)
-    words = (
-        f"All {found.network.dim} derivatives of the backward pass against differences of the loss alone: the worst is "
-        f"{error:.1e} of the largest derivative off."
-    )
-    return _agree("derivatives", error, words, "numbers")
+    return _agree("derivatives", error, WORDS.phrase("checks.derivatives", derivatives=found.network.dim, error=error), "numbers")
 
 
 def _at_a_corner(found: Pass) -> bool:
@@ -451,8 +437,7 @@ def _kernel_check(spec: PerceptronLesson) -> Check:
     found = one_pass(spec)
     target = _point_target(found.network, x, y, (spec.row - 1) % len(x))
     error = relative_error(-target.log_density_and_gradient(found.theta)[1], found.nodes.gradient)
-    words = f"The compiled kernel that trains networks gives the same derivatives, to {error:.1e} of the largest."
-    return _agree("the compiled kernel", error, words)
+    return _agree(WORDS.phrase("checks.kernel"), error, WORDS.phrase("checks.kernel_gives", error=error))
 
 
 def _training_check(spec: PerceptronLesson) -> Check:
@@ -468,13 +453,9 @@ def _training_check(spec: PerceptronLesson) -> Check:
         true = -difference_gradient(target, theta) / len(x)
         worst = max(worst, relative_error(used, true))
     if spec.activation in CORNERS and worst >= GRADIENT_LIMIT and spec.variant == "exact":
-        words = f"Some point lies so near z = 0, where {CORNERS[spec.activation]}, that differences of the loss straddle it."
+        words = WORDS.phrase("checks.across_corner", corner=CORNERS[spec.activation])
         return unknown("gradient", words, kind="kernel", limit=GRADIENT_LIMIT)
-    words = (
-        f"At three looks of this training the gradient that it follows was compared with differences of the loss "
-        f"alone: the worst derivative is {worst:.1e} of the largest off."
-    )
-    return _agree("gradient", worst, words)
+    return _agree("gradient", worst, WORDS.phrase("checks.followed", error=worst))
 
 
 def _loss_check(spec: PerceptronLesson) -> Check:
@@ -488,8 +469,7 @@ def _loss_check(spec: PerceptronLesson) -> Check:
             value = _activate(spec.activation, value)
     due = math.log1p(math.exp(-(2 * found.y - 1) * float(value[0])))
     error = abs(found.nodes.loss - due) / max(due, 1e-3)
-    words = f"The loss of this point is {found.nodes.loss:.8g}; summed up one by one, −ln p gives {due:.8g}."
-    return _agree("loss", error, words)
+    return _agree("loss", error, WORDS.phrase("checks.loss", loss=found.nodes.loss, due=due))
 
 
 def _activate(name: str, z: Array) -> Array:
@@ -503,17 +483,16 @@ SETTLED = 0.01  # nats a point that the last tenth of a training may still gain
 
 def _settled_check(spec: PerceptronLesson) -> Check:
     """Has the loss come to rest? In a good place or a bad one, that is another question."""
-    name, loss = "has it settled?", training(spec).loss
+    name, unit, loss = WORDS.phrase("checks.settled"), WORDS.phrase("stage.nats_a_point"), training(spec).loss
     if training(spec).diverged or not np.all(np.isfinite(loss)) or is_planted(STUCK):
-        words = "The weights have left all bounds: this training has not converged."
-        return Check(name, "fail", math.inf, SETTLED, words, "nats a point", kind="run")
+        return Check(name, "fail", math.inf, SETTLED, WORDS.phrase("checks.left_bounds"), unit, kind="run")
     last = loss[-max(2, len(loss) // 10) :]
     change = float(np.ptp(last))
     verdict: Verdict = "fail" if loss[-1] > loss[0] else "pass" if change <= SETTLED else "unknown"
-    words = f"The loss went from {loss[0]:.3g} to {loss[-1]:.3g} nats a point, by {change:.2g} in the last tenth."
+    words = WORDS.phrase("checks.went", first=loss[0], last=loss[-1], change=change)
     if verdict != "pass":
-        words += " It is still on its way." if verdict == "unknown" else " It is higher than where it began."
-    return Check(name, verdict, change, SETTLED, words, "nats a point", kind="run")
+        words += " " + WORDS.phrase("checks.on_its_way" if verdict == "unknown" else "checks.higher")
+    return Check(name, verdict, change, SETTLED, words, unit, kind="run")
 
 
 def _slope_check(spec: PerceptronLesson) -> Check:
@@ -525,8 +504,7 @@ def _slope_check(spec: PerceptronLesson) -> Check:
         if math.isfinite(found.target.log_density(q)):
             slope = found.target.log_density_and_gradient(q)[1]
             worst = max(worst, float(np.abs(slope - difference_gradient(found.target, q)).max() / (1 + np.abs(slope).max())))
-    words = f"The gradient against differences of the height, at {len(places)} places of the race: {worst:.1e} off."
-    return _agree("gradient", worst, words)
+    return _agree("gradient", worst, WORDS.phrase("checks.slope", places=len(places), error=worst))
 
 
 def _arrival_check(spec: PerceptronLesson) -> Check:
@@ -535,21 +513,19 @@ def _arrival_check(spec: PerceptronLesson) -> Check:
     away = [name for name in RUNNERS if found.arrival(name) is None]
     away = list(RUNNERS) if is_planted(STUCK) else away
     lost = [name for name in away if is_planted(STUCK) or not found.above(name)[-1] <= found.above(name)[0]]
-    words = f"{len(RUNNERS) - len(away)} of {len(RUNNERS)} runners rest within {GOAL:g} nats of the lowest point."
-    if lost:
-        words += f" Higher than at the start: {', '.join(lost)}."
-    elif away:
-        words += f" Not there yet: {', '.join(away)}."
+    words = WORDS.phrase("checks.rest", there=len(RUNNERS) - len(away), runners=len(RUNNERS), goal=GOAL)
+    if away:
+        words += " " + WORDS.phrase("checks.lost" if lost else "checks.not_there", names=", ".join(lost or away))
     verdict: Verdict = "fail" if lost else "unknown" if away else "pass"
-    return Check("have they arrived?", verdict, float(len(away)), 0.0, words, "runners", kind="run")
+    return Check(WORDS.phrase("checks.arrived"), verdict, float(len(away)), 0.0, words, "runners", kind="run")
 
 
 def _closed_form_check(spec: PerceptronLesson) -> Check:
     """Plain descent and momentum on a quadratic are matrix powers."""
-    found = race(spec)
+    name, found = WORDS.phrase("checks.closed_form"), race(spec)
     if spec.target != "gaussian" or spec.noise > 0.0:
-        what = "With noise on the gradient" if spec.target == "gaussian" else "On this surface"
-        return unknown("closed form", f"{what} no path is known in closed form.", kind="numbers")
+        why = "checks.no_path_with_noise" if spec.target == "gaussian" else "checks.no_path_here"
+        return unknown(name, WORDS.phrase(why), kind="numbers")
     precision = np.linalg.inv(found.target.known.covariance)
     start = np.array([spec.start_x, spec.start_y]) - found.target.known.mean
     one = np.eye(2) - found.step * precision
@@ -557,12 +533,9 @@ def _closed_form_check(spec: PerceptronLesson) -> Check:
     worst, state, both = 0.0, start, np.concatenate([start, np.zeros(2)])
     for step in range(1, spec.racing + 1):
         state, both = one @ state, two @ both
-        for name, exact in (("sgd", state), ("momentum", both[:2])):
-            reached = found.descents[name].path[step] - found.target.known.mean
+        for runner, exact in (("sgd", state), ("momentum", both[:2])):
+            reached = found.descents[runner].path[step] - found.target.known.mean
             if np.all(np.isfinite(reached)) and np.abs(exact).max() < 1e12:
                 worst = max(worst, float(np.abs(reached - exact).max() / max(np.abs(exact).max(), 1.0)))
-    words = (
-        "On a quadratic surface every step of plain descent is the same matrix, I − ηH, and momentum's a larger one: "
-        f"their powers give both paths to {worst:.1e}."
-    )
-    return _agree("closed form", worst + (OFF if is_planted(SHIFTED) else 0.0), words, "numbers")
+    words = WORDS.phrase("checks.powers", error=worst)
+    return _agree(name, worst + (OFF if is_planted(SHIFTED) else 0.0), words, "numbers")

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from app.kit.player.scene import Axis, Editable, Panel, Scene
 from lessons.perceptron import analysis
-from lessons.perceptron.spec import CLASSES, MAX_POINTS, REACH, PerceptronLesson
+from lessons.perceptron.spec import CLASSES, MAX_POINTS, REACH, WORDS, PerceptronLesson
 
 Array = NDArray[np.float64]
 
@@ -21,7 +21,7 @@ def plane(picture: Scene, spec: PerceptronLesson, title: str, place: tuple[int, 
     editable = None
     if spec.data == "points":
         editable = Editable(points=np.array(spec.points, dtype=float), classes=CLASSES, limit=MAX_POINTS)
-    x, y = Axis("input x₁", *VIEW), Axis("input x₂", *VIEW)
+    x, y = Axis(WORDS.phrase("stage.x1"), *VIEW), Axis(WORDS.phrase("stage.x2"), *VIEW)
     return picture.panel("plane", title=title, x=x, y=y, place=place, equal=True, height=height, editable=editable)
 
 
@@ -32,6 +32,12 @@ def data_layer(panel: Panel, spec: PerceptronLesson) -> None:
     x, y = analysis.data(spec)
     panel.points(x, classes=y, role=["surface", "surface"], shape=SHAPES, size=5.4, alpha=1.0)
     panel.points(x, classes=y, role=ROLES, shape=SHAPES, size=4.4, alpha=1.0, label=list(CLASSES))
+
+
+def probability_map(panel: Panel, frames: NDArray[np.uint8], at: NDArray[np.int64]) -> None:
+    """P(class 1) over the plane: frames (F, cells, cells), and which of them is seen at each step, `at` (T,)."""
+    label = WORDS.phrase("stage.probability")
+    panel.heatmap(frames, x=VIEW, y=VIEW, low=0.0, high=1.0, at=at, colormap="diverging", label=label, colorbar=False, alpha=0.75)
 
 
 def lines(weights: Array) -> Array:

@@ -23,12 +23,13 @@ from engine.judge.plant import SHIFTED, STUCK, is_planted
 from engine.kept import kept
 from engine.networks import Network, predictive
 from engine.training import Trained, TrainingRun, TrainingSpec, difference_gradient, initial_parameters, outgoing_units, pass_nodes
-from lessons.perceptron.spec import PerceptronLesson
+from lessons.perceptron.spec import WORDS, PerceptronLesson
 
 Array = NDArray[np.float64]
 
-REGULARISERS = ("nothing", "weight decay", "dropout", "early stopping")
-SETTING = {"weight decay": "decay", "dropout": "keep", "early stopping": "patience"}  # that only this one has
+REGULARISERS = ("nothing", "decay", "dropout", "stopping")
+NAMES = WORDS["ways"]  # of these
+SETTING = {"decay": "decay", "dropout": "keep", "stopping": "patience"}  # that only this one has
 SETS = 16  # of points
 HELD = 125  # points held out of each cloud
 VALIDATION = 0.25  # of its points that early stopping looks at and does not learn from
@@ -73,9 +74,9 @@ def against(spec: PerceptronLesson, name: str) -> dict[str, Any]:
     """Settings of one of `REGULARISERS`."""
     return {
         "nothing": {},
-        "weight decay": {"weight_decay": spec.decay},
+        "decay": {"weight_decay": spec.decay},
         "dropout": {"keep": spec.keep},
-        "early stopping": {"validation": VALIDATION, "patience": spec.patience},
+        "stopping": {"validation": VALIDATION, "patience": spec.patience},
     }[name]
 
 
@@ -151,7 +152,7 @@ def _course(spec: PerceptronLesson, name: str) -> Course:
         down = penalised(found, setting.get("weight_decay", 0.0))
         moved.append(float(np.ptp(down[-max(2, len(down) // 10) :])))
     assert path is not None
-    rests = name in ("nothing", "weight decay")
+    rests = name in ("nothing", "decay")
     return Course(path, np.array(losses), np.array(held), np.array(right), np.array(used), mostly(np.array(moved)) if rests else math.nan)
 
 
@@ -240,17 +241,17 @@ def _first_step(spec: PerceptronLesson, **setting: Any) -> tuple[Network, Split,
     return network, points, start, start - trained(network, points, how, 1).path[-1]
 
 
-def _compared(name: str, found: Array, true: Array, words: str) -> Check:
+def _compared(name: str, found: Array, true: Array) -> Check:
     error = float(np.abs(found - true).max() / max(np.abs(true).max(), 1e-3))
     verdict: Verdict = "pass" if error < GRADIENT_LIMIT else "fail"
-    return Check(name, verdict, error, GRADIENT_LIMIT, f"{words} to {error:.1e} of the largest.", "relative", kind="kernel")
+    words = WORDS.phrase(f"checks.step_with_{name}", error=error)
+    return Check(NAMES[name], verdict, error, GRADIENT_LIMIT, words, "relative", kind="kernel")
 
 
 def _decay_check(spec: PerceptronLesson) -> Check:
     network, points, start, found = _first_step(spec, weight_decay=spec.decay)
     slope = -difference_gradient(network.log_likelihood(points.x, points.y), start) / len(points.y)
-    words = "The first step with weight decay against differences of the loss, plus λ times every weight and bias: they agree"
-    return _compared("weight decay", found, slope + spec.decay * start, words)
+    return _compared("decay", found, slope + spec.decay * start)
 
 
 def _dropout_check(spec: PerceptronLesson) -> Check:
@@ -261,19 +262,15 @@ def _dropout_check(spec: PerceptronLesson) -> Check:
     for row, label in zip(points.x, points.y, strict=True):
         factor = np.append((rng.random(units) < spec.keep) / spec.keep, 1.0)[unit]
         slope += factor * pass_nodes(network, factor * start, row, label).gradient / len(points.y)
-    words = "The first step with dropout against one pass a point, node by node, with the same units dropped: they agree"
-    return _compared("dropout", found, slope, words)
+    return _compared("dropout", found, slope)
 
 
 def _rest_check(spec: PerceptronLesson) -> Check:
-    name, found = (
-        "has it settled?",
-        [course(spec, name).moved for name in REGULARISERS[:2]] if spec.view == "ways" else [ladder(spec).moved],
-    )
+    found = [course(spec, name).moved for name in REGULARISERS[:2]] if spec.view == "ways" else [ladder(spec).moved]
     change = math.inf if is_planted(STUCK) or not np.all(np.isfinite(found)) else max(found)
     verdict: Verdict = "pass" if change <= SETTLED else "unknown" if math.isfinite(change) else "fail"
-    words = f"In three of four trainings the last tenth moved the loss, with the decay's part, by {change:.2g} nats a point at most."
-    return Check(name, verdict, change, SETTLED, words, "nats a point", kind="run")
+    words, unit = WORDS.phrase("checks.moved", change=change), WORDS.phrase("stage.nats_a_point")
+    return Check(WORDS.phrase("checks.settled"), verdict, change, SETTLED, words, unit, kind="run")
 
 
 def longest(points: Split) -> float:
@@ -286,17 +283,14 @@ def _flat_check(spec: PerceptronLesson) -> Check:
     λ |v|² ≤ |v| |W| X and λ |W|² ≤ |v| |W| X: v the output weights, W all into the units, X the longest point with a 1
     appended. From λ = X on only 0 can be; classes of one size then leave the output's bias at 0, and the loss at ln 2.
     """
-    name = "flat from λ = X on"
+    name = WORDS.phrase("checks.flat")
     if spec.depth > 1 or spec.activation == "sigmoid":
-        return unknown(name, "No weight decay is known from which on this network is flat.", kind="numbers")
+        return unknown(name, WORDS.phrase("checks.never_flat"), kind="numbers")
     points = of(spec)
     bound = longest(points)
     how = TrainingSpec(optimiser="sgd", step_size=0.2, epochs=500, weight_decay=bound, seed=points.seed)
     loss = float(trained(spec.network(), points, how, 500).loss[-1]) + (OFF if is_planted(SHIFTED) else 0.0)
     off = abs(loss - COIN)
     verdict: Verdict = "pass" if off < FLAT else "fail"
-    words = (
-        f"From λ = X on, the length of the longest point with a 1 appended, a network at rest has no weights left and a loss "
-        f"of ln 2. Trained with λ = X = {bound:.3g}, its loss is {loss:.9f}; ln 2 = {COIN:.9f}."
-    )
+    words = WORDS.phrase("checks.trained_flat", bound=bound, loss=loss, coin=COIN)
     return Check(name, verdict, off, FLAT, words, "nats", kind="numbers")

@@ -19,87 +19,82 @@ from lessons.perceptron.questions import QUESTIONS
 from lessons.perceptron.scenes import PREVIEWS, scene
 from lessons.perceptron.spec import CLASSES, PARAMETERS, SCENARIOS, WORDS, PerceptronLesson
 
-PARTS = {"perceptron": "perceptron", "network": "hidden units", "nodes": "one pass", "race": "race", "held_out": "new points"}
-VIEWS = {"ways": "four ways", "decay": "the decay curve"}
-DATA = {"separable": "a line separates them", "xor": "XOR, 4 points", "clouds": "XOR clouds", "points": "your points"}
-VARIANTS = {"exact": "no, the right backward pass", "no_slope": "forget φ′(z)", "no_bias": "forget the biases"}
-TARGETS = {"gaussian": "ravine", "banana": "bent valley", "formula": "your own formula"}
-LABELS = {"correlation": "Tilt of the ravine (correlation)", "scale_ratio": "Length over width"}
+BACKWARD = ("network", "nodes")  # parts with a backward pass, which can be broken
 
 
 def controls(panel: Controls[PerceptronLesson]) -> None:
     """The widgets beside the stage."""
     spec = panel.spec
-    panel.segmented("part", "Part", PARTS)
+    panel.segmented("part")
     if spec.part == "race":
         _race(panel)
         return
     if spec.part == "held_out":
         _held_out(panel)
         return
-    panel.select("data", "Points", DATA)
+    panel.select("data")
     if spec.data == "separable":
-        panel.slider("gap", "Gap beside the line")
+        panel.slider("gap")
     if spec.data == "points":
         panel.points("points", CLASSES)
     else:
-        panel.button("Edit these points", analysis.own_copy, help="Take them as your own points: click, drag and delete them")
+        panel.button("edit_these", analysis.own_copy)
     if spec.part == "perceptron":
         with panel.more():
-            panel.slider("epochs", "Epochs at most")
+            panel.slider("epochs")
             if spec.data == "separable":
-                panel.slider("count", "Number of points")
+                panel.slider("count")
         return
-    panel.slider("units", "Hidden units")
-    panel.segmented("activation", "Activation φ")
+    panel.slider("units")
+    panel.segmented("activation")
     if spec.part == "nodes":
-        panel.slider("row", "Which point")
-        panel.slider("depth", "Hidden layers")
+        panel.slider("row")
+        panel.slider("depth")
     else:
-        panel.select("optimiser", "Optimiser")
-        panel.slider("step_size", "Step size η")
+        panel.select("optimiser")
+        panel.slider("step_size")
         with panel.more():
             _length(panel)
-    panel.select("variant", "Break it", VARIANTS)
+    panel.select("variant")
 
 
 def _held_out(panel: Controls[PerceptronLesson]) -> None:
-    panel.segmented("view", "Against overfitting", VIEWS)
-    panel.slider("corner", "Points per cloud")
-    panel.slider("units", "Hidden units")
-    panel.segmented("activation", "Activation φ")
+    panel.segmented("view")
+    panel.slider("corner")
+    panel.slider("units")
+    panel.segmented("activation")
     if panel.spec.view == "ways":
-        panel.slider("decay", "Weight decay λ")
-        panel.slider("keep", "Dropout: p that a unit is kept")
-        panel.slider("patience", "Early stopping: patience")
-    with panel.more("The training"):
-        panel.select("optimiser", "Optimiser")
-        panel.slider("step_size", "Step size η")
+        panel.slider("decay")
+        panel.slider("keep")
+        panel.slider("patience")
+    with panel.more("training"):
+        panel.select("optimiser")
+        panel.slider("step_size")
         _length(panel)
 
 
 def _length(panel: Controls[PerceptronLesson]) -> None:
-    panel.slider("steps", "Steps")
-    panel.slider("depth", "Hidden layers")
+    panel.slider("steps")
+    panel.slider("depth")
     if panel.spec.optimiser in ("momentum", "nesterov"):
-        panel.slider("momentum", "Momentum β")
+        panel.slider("momentum")
 
 
 def _race(panel: Controls[PerceptronLesson]) -> None:
-    panel.select("target", "Surface", TARGETS)
+    panel.select("target")
     for name in PARAMETERS[panel.spec.target]:
         if name == "formula":
-            panel.text("formula", "log density in x and y: the surface is minus it", "-x^2/2 - (y - x^2)^2")
+            panel.text("formula", placeholder="-x^2/2 - (y - x^2)^2")
         else:
-            panel.slider(name, LABELS.get(name))
-    panel.slider("length", "Step η of sgd, momentum, nesterov (× 1/L)")
-    panel.slider("adaptive", "Step η of adagrad, rmsprop, adam")
-    panel.slider("momentum", "Momentum β")
-    panel.slider("noise", "Noise on every gradient")
-    with panel.more("Start, steps"):
-        panel.number("start_x", "Start: first coordinate")
-        panel.number("start_y", "Start: second coordinate")
-        panel.slider("racing", "Steps")
+            panel.slider(name)
+    panel.slider("length")
+    panel.slider("adaptive")
+    panel.slider("momentum")
+    panel.slider("noise")
+    with panel.more("start"):
+        panel.number("start_x")
+        panel.number("start_y")
+        panel.slider("racing")
 
 
 def on_event(spec: PerceptronLesson, event: dict) -> PerceptronLesson | None:
@@ -110,25 +105,16 @@ def on_event(spec: PerceptronLesson, event: dict) -> PerceptronLesson | None:
 
 def runs(spec: PerceptronLesson) -> str:
     """Which kernel runs."""
-    wrong = {
-        "exact": "",
-        "no_slope": " Wrong on purpose: φ′ is left out on the way back.",
-        "no_bias": " Wrong on purpose: the biases get no derivative.",
-    }[spec.variant]
-    return {
-        "perceptron": "Rosenblatt's rule, in whole numbers.",
-        "network": f"{spec.optimiser} on the mean loss of all points, gradients by backpropagation.{wrong}",
-        "nodes": f"Forward and backward pass of one point.{wrong}",
-        "race": "Six step rules on one surface, from one start.",
-        "held_out": f"{spec.optimiser} on the mean loss, on {SETS} sets of points: masks, decay and stopping are the training's own.",
-    }[spec.part]
+    run = WORDS.phrase(f"runs.{spec.part}", optimiser=spec.optimiser, sets=SETS)
+    wrong = spec.part in BACKWARD and spec.variant != "exact"
+    return f"{run} {WORDS.phrase(f'runs.{spec.variant}')}" if wrong else run
 
 
 def faults(spec: PerceptronLesson) -> dict[str, PerceptronLesson]:
     """The mistakes in the backward pass, where there is one."""
-    if spec.part not in ("network", "nodes"):
+    if spec.part not in BACKWARD:
         return {}
-    return {words: spec.replace(variant=name) for name, words in VARIANTS.items() if name != "exact"}
+    return {words: spec.replace(variant=name) for name, words in WORDS["options.variant"].items() if name != "exact"}
 
 
 TWINS: dict[str, list[Callable[..., Any]]] = {
@@ -154,7 +140,7 @@ LESSON = Lesson(
     diagnostics=diagnostics,
     predict=QUESTIONS,
     twins=lambda spec: TWINS[spec.part],
-    wrong=lambda spec: {spec.variant} if spec.part in ("network", "nodes") else set(),
+    wrong=lambda spec: {spec.variant} if spec.part in BACKWARD else set(),
     code=[
         perceptron.learn,
         perceptron.margin,

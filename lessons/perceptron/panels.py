@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from engine.training import activation, activation_slope, learn, margin
 from lessons.perceptron import analysis, held_out
 from lessons.perceptron.analysis import ADAPTIVE, GOAL, RUNNERS
 from lessons.perceptron.questions import RESTARTS
-from lessons.perceptron.spec import PerceptronLesson
+from lessons.perceptron.spec import WORDS, PerceptronLesson
 from lessons.perceptron.stage_held_out import CHAINS, DASHED
 from lessons.perceptron.stage_race import LOOKS
 
@@ -47,72 +48,55 @@ def _gaps(spec: PerceptronLesson) -> Figure:
             gammas.append(best.gamma)
             bounds.append(best.bound)
             made.append(learn(x, y, epochs=2000).mistakes)
-    figure = charts.blank("margin γ", "mistakes")
+    figure = charts.blank(WORDS.phrase("gaps.margin"), WORDS.phrase("gaps.mistakes"))
     for name, values, role, symbol in (
-        ("bound (R/γ)²", bounds, "ink", "diamond-open"),
-        ("the perceptron's mistakes", made, "reject", "circle"),
+        (WORDS.phrase("gaps.bound"), bounds, "ink", "diamond-open"),
+        (WORDS.phrase("gaps.made"), made, "reject", "circle"),
     ):
         figure.add_scatter(
             x=gammas, y=values, mode="lines+markers", name=name, line={"color": theme.colour(role)}, marker={"symbol": symbol, "size": 9}
         )
     figure.update_xaxes(type="log")
     figure.update_yaxes(type="log")
-    told = "; ".join(f"γ {g:.3g}: {m} of at most {b:,.0f}" for g, m, b in zip(gammas, made, bounds, strict=True))
-    caption = f"Points on both sides of one random line, {spec.count} each time, nearer and nearer to it. {told}."
-    return Figure("Mistakes and margin", figure, caption, caption)
+    told = "; ".join(WORDS.phrase("gaps.each", gamma=g, made=m, bound=b) for g, m, b in zip(gammas, made, bounds, strict=True))
+    caption = WORDS.phrase("gaps.caption", points=spec.count, listed=told)
+    return Figure(WORDS.phrase("gaps.title"), figure, caption, caption)
 
 
 def _restarts(spec: PerceptronLesson) -> Figure:
     counts = [analysis.solved(spec, k, RESTARTS)[0] for k in (1, 2, 3, 4)]
     told = "; ".join(f"{k}: {count}" for k, count in zip((1, 2, 3, 4), counts, strict=True))
-    caption = f"All points right after 600 Adam steps with η = 0.05, from {RESTARTS} starts. By number of units: {told}."
-    return charts.bars(
-        "How often the boundary appears",
-        ["1", "2", "3", "4"],
-        counts,
-        alt=caption,
-        x="hidden units in a layer",
-        y="trainings with all points right",
-        caption=caption,
-    )
+    return _solved("by_units", ["1", "2", "3", "4"], counts, WORDS.phrase("restarts.by_units_caption", starts=RESTARTS, listed=told))
 
 
 def _by_activation(spec: PerceptronLesson) -> Figure:
     found = {name: analysis.solved(spec.replace(activation=name), spec.units, RESTARTS) for name in ACTIVATIONS}
-    told = "; ".join(f"{name} {count}, mean loss {loss:.2f}" for name, (count, loss) in found.items())
-    caption = (
-        f"The same points and starts, {spec.units} units, 600 Adam steps with η = 0.05. Trainings of {RESTARTS} with all right: {told}."
-    )
-    return charts.bars(
-        "Which activation finds the boundary?",
-        list(found),
-        [count for count, _ in found.values()],
-        alt=caption,
-        x="activation of the hidden units",
-        y="trainings with all points right",
-        caption=caption,
-    )
+    told = "; ".join(WORDS.phrase("restarts.each", name=name, count=count, loss=loss) for name, (count, loss) in found.items())
+    caption = WORDS.phrase("restarts.by_activation_caption", units=spec.units, starts=RESTARTS, listed=told)
+    return _solved("by_activation", list(found), [count for count, _ in found.values()], caption)
+
+
+def _solved(by: str, names: list[str], counts: list[int], caption: str) -> Figure:
+    """How many trainings got all points right; `by` what."""
+    x, y = WORDS.phrase(f"restarts.{by}_axis"), WORDS.phrase("restarts.trainings")
+    return charts.bars(WORDS.phrase(f"restarts.{by}"), names, counts, alt=caption, x=x, y=y, caption=caption)
 
 
 def _passes(spec: PerceptronLesson) -> Figure:
     """The same training with the right and with wrong backward passes."""
-    figure, ends = charts.blank("step", "loss (nats per point)"), []
-    for variant, name, dash, role in (
-        ("exact", "right", "solid", "posterior"),
-        ("no_slope", "without φ′", "dash", "reject"),
-        ("no_bias", "biases forgotten", "dot", "highlight"),
-    ):
-        found = analysis.training(spec.replace(variant=variant))
+    figure, ends = charts.blank(WORDS.phrase("stage.step"), WORDS.phrase("passes.loss")), []
+    for variant, dash, role in (("exact", "solid", "posterior"), ("no_slope", "dash", "reject"), ("no_bias", "dot", "highlight")):
+        name, found = WORDS.phrase(f"passes.{variant}"), analysis.training(spec.replace(variant=variant))
         loss = np.minimum(found.loss, 5.0)
         figure.add_scatter(x=found.steps, y=loss, mode="lines", name=name, line={"color": theme.colour(role), "dash": dash})
-        ends.append(f"{name} {found.loss[-1]:.3f}, {found.right[-1]} points right")
-    caption = f"The same start and rule with three backward passes. At the end: {'; '.join(ends)}."
-    return Figure("What a wrong gradient does to the training", figure, caption, caption)
+        ends.append(WORDS.phrase("passes.each", name=name, loss=found.loss[-1], right=found.right[-1]))
+    caption = WORDS.phrase("passes.caption", listed="; ".join(ends))
+    return Figure(WORDS.phrase("passes.title"), figure, caption, caption)
 
 
 def _differences(spec: PerceptronLesson) -> Figure:
     lengths, errors = analysis.by_step(spec)
-    figure = charts.blank("difference h of a weight", "largest error of the derivative")
+    figure = charts.blank(WORDS.phrase("differences.length"), WORDS.phrase("differences.error"))
     figure.add_scatter(
         x=lengths,
         y=np.maximum(errors, 1e-16),
@@ -124,12 +108,8 @@ def _differences(spec: PerceptronLesson) -> Figure:
     figure.update_xaxes(type="log", exponentformat="power")
     figure.update_yaxes(type="log", exponentformat="power")
     best = int(np.argmin(errors))
-    caption = (
-        "(E(θ + h) − E(θ − h)) / 2h against the backward pass. Long differences miss the bend of the loss (error "
-        f"∝ h²), short ones drown in rounding (∝ 1/h). Best here: h = {lengths[best]:.0e}, error {errors[best]:.0e}. "
-        "The marks on the stage use four values a derivative, which is better still."
-    )
-    return Figure("How good is a difference?", figure, caption, caption)
+    caption = WORDS.phrase("differences.caption", length=lengths[best], error=errors[best])
+    return Figure(WORDS.phrase("differences.title"), figure, caption, caption)
 
 
 def _activations() -> Figure:
@@ -139,13 +119,10 @@ def _activations() -> Figure:
         line = {"color": theme.colour(f"chain-{k}"), "dash": theme.DASHES[k]}
         figure.add_scatter(x=z, y=activation(name, z), mode="lines", name=name, line=line)
     step = {"color": theme.colour("muted"), "dash": "dot", "shape": "hv"}
-    figure.add_scatter(x=[-4.0, 0.0, 4.0], y=[0.0, 1.0, 1.0], mode="lines", name="step", line=step)
+    figure.add_scatter(x=[-4.0, 0.0, 4.0], y=[0.0, 1.0, 1.0], mode="lines", name=WORDS.phrase("activations.step"), line=step)
     figure.update_yaxes(range=[-1.6, 3.2])
-    caption = (
-        "tanh stays within −1 and 1, sigmoid within 0 and 1; relu cuts at 0, elu bends to −1; linear hidden units add nothing. The "
-        "perceptron's step has no slope to learn by."
-    )
-    return Figure("Activations", figure, f"Five activations and a step from z = −4 to 4. {caption}", caption)
+    caption = WORDS.phrase("activations.caption")
+    return Figure(WORDS.phrase("activations.title"), figure, WORDS.phrase("activations.alt", caption=caption), caption)
 
 
 def _slopes() -> Figure:
@@ -155,12 +132,12 @@ def _slopes() -> Figure:
         line = {"color": theme.colour(f"chain-{k}"), "dash": theme.DASHES[k]}
         figure.add_scatter(x=z, y=activation_slope(name, z), mode="lines", name=name, line=line)
     largest = ", ".join(f"{name} {activation_slope(name, z).max():.2f}" for name in ACTIVATIONS)
-    caption = f"The factor that δ takes at each unit on its way back. Largest: {largest}."
-    return Figure("Slopes of the activations", figure, caption, caption)
+    caption = WORDS.phrase("activations.slopes_caption", listed=largest)
+    return Figure(WORDS.phrase("activations.slopes"), figure, caption, caption)
 
 
 def _ladders(spec: PerceptronLesson) -> Figure:
-    figure, best = charts.blank("step: multiple of 1/L, or a distance (adagrad, rmsprop, adam)", "steps to arrive"), []
+    figure, best = charts.blank(WORDS.phrase("ladders.step"), WORDS.phrase("ladders.arrive")), []
     for k, name in enumerate(RUNNERS):
         multiples, arrived = analysis.ladder(spec, name)
         steps = np.array([math.nan if at is None else float(max(at, 1)) for at in arrived])
@@ -174,26 +151,21 @@ def _ladders(spec: PerceptronLesson) -> Figure:
         )
         if np.isfinite(steps).any():
             at = int(np.nanargmin(steps))
-            best.append(f"{name} {int(steps[at])} steps at {multiples[at]:.2g}")
+            best.append(WORDS.phrase("ladders.each", name=name, steps=int(steps[at]), step=multiples[at]))
     figure.update_xaxes(type="log")
     figure.update_yaxes(type="log")
-    caption = (
-        f"Steps until the height stays below {GOAL:g} nats, 500 at most, by step length; nothing drawn where it never "
-        f"does. Best: {'; '.join(best) or 'none arrives'}."
-    )
-    return Figure("Who needs the right step length?", figure, caption, caption)
+    caption = WORDS.phrase("ladders.caption", goal=GOAL, listed="; ".join(best) or WORDS.phrase("ladders.none"))
+    return Figure(WORDS.phrase("ladders.title"), figure, caption, caption)
 
 
-TRIED = {"weight decay": (0.0005, 0.002, 0.005, 0.01, 0.02), "dropout": (0.95, 0.9, 0.8, 0.6, 0.4), "early stopping": (1, 3, 5, 10, 20)}
-FIELDS = {"weight decay": "decay", "dropout": "keep", "early stopping": "patience"}
-MEASURES = {"weight decay": "λ", "dropout": "p kept", "early stopping": "patience"}
+TRIED = {"decay": (0.0005, 0.002, 0.005, 0.01, 0.02), "dropout": (0.95, 0.9, 0.8, 0.6, 0.4), "stopping": (1, 3, 5, 10, 20)}
 
 
 def _strengths(spec: PerceptronLesson) -> Figure:
     """Held-out loss of each way at five strengths."""
-    figure, best = charts.blank("strength, weak to strong (early stopping: patience, short to long)", "held-out loss (nats a point)"), []
+    figure, best = charts.blank(WORDS.phrase("strengths.strength"), WORDS.phrase("strengths.loss")), []
     for k, (name, strengths) in enumerate(TRIED.items()):
-        courses = [held_out.course(spec.replace(**{FIELDS[name]: strength}), name) for strength in strengths]
+        courses = [held_out.course(spec.replace(**{held_out.SETTING[name]: strength}), name) for strength in strengths]
         ends = [held_out.mean_and_error(course.held[:, -1]) for course in courses]
         means, errors = ([float(pair[i]) for pair in ends] for i in (0, 1))
         figure.add_scatter(
@@ -201,33 +173,31 @@ def _strengths(spec: PerceptronLesson) -> Figure:
             y=means,
             error_y={"type": "data", "array": [2 * error for error in errors]},
             mode="lines+markers",
-            name=name,
-            text=[f"{MEASURES[name]} = {strength:g}" for strength in strengths],
+            name=held_out.NAMES[name],
+            text=[f"{WORDS['measures'][name]} = {strength:g}" for strength in strengths],
             marker={"symbol": SYMBOLS[k], "size": 8},
             line={"color": theme.colour(f"chain-{CHAINS[name]}"), "dash": "dash" if name in DASHED else "solid"},
         )
         at = int(np.argmin(means))
-        best.append(f"{name} {means[at]:.3f} ± {2 * errors[at]:.3f} at {MEASURES[name]} = {strengths[at]:g}")
-    caption = (
-        f"Mean of {held_out.SETS} sets, bars of two standard errors. Lowest of each: {'; '.join(best)}. The best of five is chosen on the "
-        "points it is then judged on, so it is told a little too well."
-    )
-    return Figure("How strong?", figure, caption, caption)
+        of = {"name": held_out.NAMES[name], "measure": WORDS["measures"][name], "strength": strengths[at]}
+        best.append(WORDS.phrase("strengths.each", mean=means[at], error=2 * errors[at], **of))
+    caption = WORDS.phrase("strengths.caption", sets=held_out.SETS, listed="; ".join(best))
+    return Figure(WORDS.phrase("strengths.title"), figure, caption, caption)
 
 
 def _sizes(spec: PerceptronLesson) -> Figure:
     found = held_out.ladder(spec)
     size = np.sqrt((found.path**2).sum(axis=1))
-    figure = charts.blank("weight decay λ", "length of all weights and biases |θ|")
+    figure = charts.blank(WORDS.phrase("sizes.decay"), WORDS.phrase("sizes.length"))
     figure.add_scatter(
         x=held_out.LADDER, y=np.maximum(size, 1e-6), mode="lines+markers", name="|θ|", line={"color": theme.colour("posterior")}
     )
     figure.update_xaxes(type="log")
     figure.update_yaxes(type="log", exponentformat="power")
     gone = held_out.LADDER[size < 1e-3]
-    caption = f"First set of points. It shrinks from {size[0]:.3g} to {size[found.best]:.3g} where the loss on new points is lowest"
-    caption += f", and is gone from λ = {gone[0]:.2g} on." if len(gone) else "."
-    return Figure("What the decay does to the weights", figure, caption, caption)
+    ends = {"first": size[0], "best": size[found.best]}
+    caption = WORDS.phrase("sizes.gone", gone=gone[0], **ends) if len(gone) else WORDS.phrase("sizes.shrinks", **ends)
+    return Figure(WORDS.phrase("sizes.title"), figure, caption, caption)
 
 
 # The table ------------------------------------------------------------------------------------------------------------
@@ -246,39 +216,46 @@ def diagnostics(spec: PerceptronLesson, cancel: object = None) -> Table:
 
 def _perceptron_table(spec: PerceptronLesson) -> Table:
     found = analysis.visits(spec)
-    run, best = found.run, found.margin
-    cycle = "none" if run.cycle is None else f"{run.cycle[1]} epochs long, from epoch {run.cycle[0] + 1} on"
+    run, best, cycle = found.run, found.margin, found.run.cycle
     rows = {
-        "epochs run": number(len(run.visited) // max(1, len(analysis.data(spec)[0]))),
+        "epochs": number(len(run.visited) // max(1, len(analysis.data(spec)[0]))),
         "visits": number(len(run.visited)),
         "mistakes": number(run.mistakes),
-        "stopped with all right": "yes" if run.converged else "no",
-        "R, longest point with a 1 appended": number(best.radius, 4),
-        "margin γ": number(best.gamma, 4) if best.gamma else "no separating line",
-        "bound (R/γ)²": number(best.bound, 4),
-        "exact cycle": cycle,
+        "converged": WORDS.phrase("rows.yes" if run.converged else "rows.no"),
+        "radius": number(best.radius, 4),
+        "margin": number(best.gamma, 4) if best.gamma else WORDS.phrase("rows.no_line"),
+        "bound": number(best.bound, 4),
+        "cycle": WORDS.phrase("rows.none") if cycle is None else WORDS.phrase("rows.cycle_from", long=cycle[1], first=cycle[0] + 1),
     }
-    caption = "The perceptron draws nothing at random. The weights are summed exactly, as whole numbers of one small unit."
-    return Table("This run", {"quantity": list(rows), "value": list(rows.values())}, caption)
+    return Table(WORDS.phrase("tables.run"), _rows(rows), WORDS.phrase("tables.run_caption"))
+
+
+def _rows(rows: dict[str, str]) -> dict[str, Column]:
+    """Columns of a table with a row for each of these, by its name in the words."""
+    return {"quantity": [WORDS.phrase(f"rows.{name}") for name in rows], "value": list(rows.values())}
 
 
 def _training_table(spec: PerceptronLesson) -> Table:
     found, (x, _) = analysis.training(spec), analysis.data(spec)
     steps = int(found.steps[-1])
     rows = {
-        "weights and biases": number(found.network.dim),
+        "parameters": number(found.network.dim),
         "steps": number(steps),
-        "gradient evaluations": number(steps),
-        "loss at the start (nats per point)": number(float(found.loss[0])),
-        "loss at the end": number(float(found.loss[-1])),
-        "points right at the end": f"{found.right[-1]} of {len(x)}",
-        "time (ms)": number(1000 * found.seconds) if spec.variant == "exact" else "–",
+        "gradients": number(steps),
+        "first_loss": number(float(found.loss[0])),
+        "last_loss": number(float(found.loss[-1])),
+        "right": WORDS.phrase("rows.of", some=found.right[-1], all=len(x)),
+        "time": number(1000 * found.seconds) if spec.variant == "exact" else "–",
     }
-    caption = (
-        "Each step looks at all points, so a step is one gradient. Time: in the compiled kernel, looks included. "
-        "Nothing is sampled, so there is no R-hat and no ESS." + (" The gradient was not finite." * found.diverged)
-    )
-    return Table("This training", {"quantity": list(rows), "value": list(rows.values())}, caption)
+    caption = _unsampled("tables.training_caption")
+    if found.diverged:
+        caption += " " + WORDS.phrase("tables.not_finite")
+    return Table(WORDS.phrase("tables.training"), _rows(rows), caption)
+
+
+def _unsampled(caption: str, **values: Any) -> str:
+    """This caption, and why R-hat and ESS are missing."""
+    return f"{WORDS.phrase(caption, **values)} {WORDS.phrase('tables.nothing_sampled')}"
 
 
 def _ways_table(spec: PerceptronLesson) -> Table:
@@ -287,7 +264,7 @@ def _ways_table(spec: PerceptronLesson) -> Table:
     nothing = courses["nothing"].held[:, -1]
     less = {name: held_out.mean_and_error(course.held[:, -1] - nothing) for name, course in courses.items()}
     columns: dict[str, Column] = {
-        "against overfitting": list(courses),
+        "against overfitting": [held_out.NAMES[name] for name in courses],
         "its own points (nats)": [float(course.loss[:, -1].mean()) for course in courses.values()],
         "held out (nats)": [float(mean) for mean, _ in ends.values()],
         "± SE": [float(error) for _, error in ends.values()],
@@ -295,11 +272,8 @@ def _ways_table(spec: PerceptronLesson) -> Table:
         "held out, right (%)": [100.0 * float(course.right.mean()) for course in courses.values()],
         "steps, median": [float(np.median(course.used)) for course in courses.values()],
     }
-    caption = (
-        f"{held_out.SETS} sets of {4 * spec.corner} points, {4 * held_out.HELD} held out of each. Differences are taken set by set: points "
-        "and first weights are the same. Nothing is sampled, so there is no R-hat and no ESS."
-    )
-    return Table("Four ways", columns, caption)
+    caption = _unsampled("tables.ways_caption", sets=held_out.SETS, points=4 * spec.corner, held=4 * held_out.HELD)
+    return Table(WORDS.phrase("tables.ways"), columns, caption)
 
 
 def _curve_table(spec: PerceptronLesson) -> Table:
@@ -310,11 +284,9 @@ def _curve_table(spec: PerceptronLesson) -> Table:
         "held out (nats a point)": [float(bare), *held[::3]],
         "± SE": [float(bare_error), *error[::3]],
     }
-    caption = (
-        f"Each is a training of its own, {(len(held_out.LADDER) + 1) * held_out.SETS} in all, over {held_out.SETS} sets of points. Lowest "
-        f"at λ = {held_out.LADDER[found.best]:.2g}. Nothing is sampled, so there is no R-hat and no ESS."
-    )
-    return Table("The decay curve", columns, caption)
+    trainings, best = (len(held_out.LADDER) + 1) * held_out.SETS, held_out.LADDER[found.best]
+    caption = _unsampled("tables.curve_caption", trainings=trainings, sets=held_out.SETS, best=best)
+    return Table(WORDS.phrase("tables.curve"), columns, caption)
 
 
 def _pass_table(spec: PerceptronLesson) -> Table:
@@ -327,11 +299,8 @@ def _pass_table(spec: PerceptronLesson) -> Table:
         "by differences": list(found.differences),
         "apart": list(np.abs(off)),
     }
-    caption = (
-        f"W1[2,1] leads to unit 2 of layer 1 from input 1. One forward and one backward pass gave all "
-        f"{found.network.dim} derivatives; the differences took {4 * found.network.dim} forward passes."
-    )
-    return Table("Every derivative twice", columns, caption)
+    caption = WORDS.phrase("tables.pass_caption", derivatives=found.network.dim, passes=4 * found.network.dim)
+    return Table(WORDS.phrase("tables.pass"), columns, caption)
 
 
 def _race_table(spec: PerceptronLesson) -> Table:
@@ -340,11 +309,10 @@ def _race_table(spec: PerceptronLesson) -> Table:
     columns: dict[str, Column] = {
         "optimiser": list(RUNNERS),
         "step": [spec.adaptive if name in ADAPTIVE else found.step for name in RUNNERS],
-        f"steps until below {GOAL:g}": ["not yet" if at is None else number(at) for at in arrived],
+        f"steps until below {GOAL:g}": [WORDS.phrase("tables.not_yet") if at is None else number(at) for at in arrived],
         "height at the end (nats)": [f"{found.above(name)[-1]:.3g}" for name in RUNNERS],
         "left the numbers at step": [
             "–" if found.descents[name].stopped is None else number(found.descents[name].stopped) for name in RUNNERS
         ],
     }
-    caption = f"One gradient a step for each, {spec.racing} steps. Nothing is sampled, so there is no R-hat and no ESS."
-    return Table("The race", columns, caption)
+    return Table(WORDS.phrase("tables.race"), columns, _unsampled("tables.race_caption", steps=spec.racing))

@@ -16,7 +16,7 @@ WORDS = Words(__file__)
 
 PARTS = ("perceptron", "network", "nodes", "race", "held_out")
 DATA = ("separable", "xor", "clouds", "points")
-CLASSES = ("class 0", "class 1")
+CLASSES = (WORDS.phrase("classes.0"), WORDS.phrase("classes.1"))
 VIEWS = ("ways", "decay")
 SURFACES = ("gaussian", "banana", "formula")
 PARAMETERS = {"gaussian": ("correlation", "scale_ratio"), "banana": ("width", "curvature"), "formula": ("formula",)}

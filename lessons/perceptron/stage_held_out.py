@@ -8,21 +8,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from app.kit import theme
-from app.kit.player.scene import Axis, Panel, Scene, levels
+from app.kit.player.scene import Axis, Scene, levels
 from engine.networks import predictive
 from lessons.perceptron import held_out
-from lessons.perceptron.drawing import REACH, ROLES, SHAPES, VIEW, data_layer, plane
-from lessons.perceptron.held_out import COIN, LADDER, REGULARISERS, SETS, mean_and_error
-from lessons.perceptron.spec import PerceptronLesson
+from lessons.perceptron.drawing import REACH, ROLES, SHAPES, VIEW, data_layer, plane, probability_map
+from lessons.perceptron.held_out import COIN, LADDER, NAMES, REGULARISERS, SETS, mean_and_error
+from lessons.perceptron.spec import WORDS, PerceptronLesson
 
 Array = NDArray[np.float64]
 
 CELLS = 32  # of a map, a side
 FRAMES = 60  # maps of a training
 HIGHEST = 3.0  # nats a point: of the axis, at most
-CHAINS = {"nothing": 4, "weight decay": 0, "dropout": 1, "early stopping": 3}  # colours, and dashes with them
-DASHED = ("dropout", "early stopping")
-IDS = {"nothing": "map-nothing", "weight decay": "map-decay", "dropout": "map-dropout", "early stopping": "map-stopping"}
+CHAINS = {"nothing": 4, "decay": 0, "dropout": 1, "stopping": 3}  # colours, and dashes with them
+DASHED = ("dropout", "stopping")
 
 
 def stage(spec: PerceptronLesson) -> Scene:
@@ -35,10 +34,6 @@ def cells(spec: PerceptronLesson, path: Array) -> NDArray[np.uint8]:
     centres = np.linspace(-REACH, REACH, 2 * CELLS + 1)[1::2]
     grid = np.column_stack([np.tile(centres, CELLS), np.repeat(centres, CELLS)])
     return levels(predictive.probabilities(spec.network(), path, grid)[:, :, 1].reshape(-1, CELLS, CELLS), 1.0)
-
-
-def _map(panel: Panel, frames: NDArray[np.uint8], at: NDArray[np.int64]) -> None:
-    panel.heatmap(frames, x=VIEW, y=VIEW, low=0.0, high=1.0, at=at, colormap="diverging", label="P(class 1)", colorbar=False, alpha=0.75)
 
 
 def _top(*losses: Array) -> float:
@@ -57,31 +52,23 @@ def _shown(values: Array) -> Array:
 def _ways(spec: PerceptronLesson) -> Scene:
     steps = held_out.looks(spec)
     courses = {name: held_out.course(spec, name) for name in REGULARISERS}
-    picture = Scene(
-        run=repr(spec),
-        steps=len(steps),
-        rate=10.0,
-        theme=theme.palette(),
-        label="One network is trained on the same points in four ways: with nothing against overfitting, with weight decay, with "
-        "dropout, and stopped early. Maps of its probability of class 1, its loss on its own points and on points held out.",
-    )
+    picture = Scene(run=repr(spec), steps=len(steps), rate=10.0, theme=theme.palette(), label=WORDS.phrase("held_out.picture"))
     frames = np.unique(np.linspace(0, len(steps) - 1, min(len(steps), FRAMES)).round().astype(int))
     at = np.searchsorted(frames, np.arange(len(steps)), side="right") - 1
     points = held_out.of(spec)
     for place, name in enumerate(REGULARISERS):
         x, y = (Axis("", *VIEW, ticks=[]) for _ in range(2))
-        panel = picture.panel(IDS[name], title=name.capitalize(), x=x, y=y, place=(5 * place, 0, 5, 1), equal=True, height=210)
-        _map(panel, cells(spec, courses[name].path[frames]), at)
+        panel = picture.panel(f"map-{name}", title=NAMES[name].capitalize(), x=x, y=y, place=(5 * place, 0, 5, 1), equal=True, height=210)
+        probability_map(panel, cells(spec, courses[name].path[frames]), at)
         panel.points(points.x, classes=points.y, role=["surface", "surface"], shape=SHAPES, size=2.8, alpha=1.0)
         panel.points(points.x, classes=points.y, role=ROLES, shape=SHAPES, size=2.0, alpha=1.0)
     held = {name: mean_and_error(_shown(course.held)) for name, course in courses.items()}
     own = {name: mean_and_error(_shown(course.loss)) for name, course in courses.items()}
-    for id, title, curves, left in (
-        ("held", f"Loss on held-out points, {SETS} sets ± 2 SE", held, 0),
-        ("own", "Loss on the points it learns from", own, 10),
-    ):
-        y = Axis("nats a point", 0.0, _top(*(mean + 2 * error for mean, error in curves.values())))
-        panel = picture.panel(id, title=title, x=Axis("step", 0, spec.steps), y=y, place=(left, 1, 10, 1), height=260)
+    x = Axis(WORDS.phrase("stage.step"), 0, spec.steps)
+    for id, curves, left in (("held", held, 0), ("own", own, 10)):
+        title = WORDS.phrase(f"held_out.{id}", sets=SETS)
+        y = Axis(WORDS.phrase("stage.nats_a_point"), 0.0, _top(*(mean + 2 * error for mean, error in curves.values())))
+        panel = picture.panel(id, title=title, x=x, y=y, place=(left, 1, 10, 1), height=260)
         for name, (mean, error) in curves.items():
             panel.line(
                 steps.astype(float),
@@ -91,9 +78,9 @@ def _ways(spec: PerceptronLesson) -> Scene:
                 band=(mean - 2 * error, mean + 2 * error),
                 dash=name in DASHED,
                 width=2.2,
-                label=name,
+                label=NAMES[name],
             )
-        panel.rule(y=COIN, role="truth", dash=True, label="ln 2: a coin")
+        panel.rule(y=COIN, role="truth", dash=True, label=WORDS.phrase("stage.coin"))
     _ways_words(picture, spec, courses)
     return picture
 
@@ -108,33 +95,17 @@ def _ways_words(picture: Scene, spec: PerceptronLesson, courses: dict[str, held_
     n = len(held_out.of(spec).y)
     sd = prior_sd(spec.decay, n)
     means = {name: course.held.mean(axis=0) for name, course in courses.items()}
-    keys = ("nothing", "decay", "dropout", "stopping")
-    picture.readout(
-        "held",
-        "step {s:d}, held out, mean of "
-        + f"{SETS} sets: nothing {{nothing:.3f}}, weight decay {{decay:.3f}}, dropout {{dropout:.3f}}, early stopping "
-        + "{stopping:.3f} nats a point",
-        s=steps,
-        **{key: means[name] for key, name in zip(keys, REGULARISERS, strict=True)},
-    )
-    gaps = {key: means[name] - courses[name].loss.mean(axis=0) for key, name in zip(keys, REGULARISERS, strict=True)}
-    picture.readout(
-        "gap",
-        "held out less its own points: nothing {nothing:.3f}, weight decay {decay:.3f}, dropout {dropout:.3f}, "
-        "early stopping {stopping:.3f}",
-        **gaps,
-    )
-    picture.readout(
-        "settings",
-        f"λ = {spec.decay:g}, as a prior N(0, σ²): σ = 1/√(λn) = {{sd:.2f}}; each unit is kept with p = {spec.keep:g}; early stopping "
-        f"learns from {round((1 - held_out.VALIDATION) * n)} of {n} points and looks at the rest",
-        sd=np.full(len(steps), sd),
-    )
+    own = {name: course.loss.mean(axis=0) for name, course in courses.items()}
+    picture.readout("held", WORDS.phrase("held_out.held_card", sets=SETS), s=steps, **means)
+    picture.readout("gap", WORDS.phrase("held_out.gap_card"), **{name: means[name] - own[name] for name in REGULARISERS})
+    some = round((1 - held_out.VALIDATION) * n)
+    settings = WORDS.phrase("held_out.settings_card", decay=spec.decay, keep=spec.keep, some=some, points=n)
+    picture.readout("settings", settings, sd=np.full(len(steps), sd))
     best = np.argmin(np.nan_to_num(np.array(list(means.values())), nan=np.inf), axis=0)
-    picture.say("Step {s:d}: lowest on held-out points is {n|" + "|".join(REGULARISERS) + "}.", s=steps, n=best)
+    picture.say(WORDS.phrase("held_out.said", names="|".join(NAMES[name] for name in REGULARISERS)), s=steps, n=best)
     columns = {"step": steps}
     for name in REGULARISERS:
-        columns |= {f"{name}: held out": means[name], f"{name}: own points": courses[name].loss.mean(axis=0)}
+        columns |= {f"{NAMES[name]}: held out": means[name], f"{NAMES[name]}: own points": own[name]}
     picture.table(columns)
 
 
@@ -143,34 +114,27 @@ def _ways_words(picture: Scene, spec: PerceptronLesson, courses: dict[str, held_
 
 def _curve(spec: PerceptronLesson) -> Scene:
     found, count = held_out.ladder(spec), len(LADDER)
-    picture = Scene(
-        run=repr(spec),
-        steps=count,
-        rate=3.0,
-        theme=theme.palette(),
-        label="One network is trained anew for each weight decay, weak to strong: map of its probability of class 1, its weights, "
-        "and its loss on its own points and on points held out.",
-    )
-    panel = plane(picture, spec, "P(class 1): blue 0, white ½, orange 1", (0, 0, 10, 2), 380)
-    _map(panel, cells(spec, found.path), np.arange(count))
+    picture = Scene(run=repr(spec), steps=count, rate=3.0, theme=theme.palette(), label=WORDS.phrase("decay.picture"))
+    panel = plane(picture, spec, WORDS.phrase("stage.map"), (0, 0, 10, 2), 380)
+    probability_map(panel, cells(spec, found.path), np.arange(count))
     data_layer(panel, spec)
-    network = picture.panel("network", title="The network at this λ", place=(10, 0, 10, 1), height=150)
+    network = picture.panel("network", title=WORDS.phrase("decay.network"), place=(10, 0, 10, 1), height=150)
     network.network(list(spec.network().sizes), found.path, labels=[["x₁", "x₂"], *[None] * spec.depth, ["z"]])
     curves = (
-        ("held out", mean_and_error(_shown(found.held)), "posterior", False),
-        ("its own points", mean_and_error(found.loss), "likelihood", True),
+        (WORDS.phrase("decay.held"), mean_and_error(_shown(found.held)), "posterior", False),
+        (WORDS.phrase("decay.own"), mean_and_error(found.loss), "likelihood", True),
     )
     panel = picture.panel(
         "curve",
-        title=f"Loss at the end of training, {SETS} sets ± 2 SE",
-        x=Axis("weight decay λ (logarithmic)", float(LADDER[0]), float(LADDER[-1]), log=True),
-        y=Axis("nats a point", 0.0, _top(*(mean + 2 * error for _, (mean, error), _, _ in curves))),
+        title=WORDS.phrase("decay.curve", sets=SETS),
+        x=Axis(WORDS.phrase("decay.axis"), float(LADDER[0]), float(LADDER[-1]), log=True),
+        y=Axis(WORDS.phrase("stage.nats_a_point"), 0.0, _top(*(mean + 2 * error for _, (mean, error), _, _ in curves))),
         place=(10, 1, 10, 1),
         height=230,
     )
     for name, (mean, error), role, dash in curves:
         panel.line(LADDER, mean, show="upto", role=role, band=(mean - 2 * error, mean + 2 * error), dash=dash, width=2.4, label=name)
-    panel.rule(y=COIN, role="truth", dash=True, label="ln 2: a coin")
+    panel.rule(y=COIN, role="truth", dash=True, label=WORDS.phrase("stage.coin"))
     _curve_words(picture, spec, found)
     return picture
 
@@ -179,14 +143,8 @@ def _curve_words(picture: Scene, spec: PerceptronLesson, found: held_out.Ladder)
     (held, error), own = mean_and_error(found.held), found.loss.mean(axis=0)
     n = len(held_out.of(spec).y)
     size = np.sqrt((found.path**2).sum(axis=1))
-    picture.readout(
-        "loss", "λ = {d:.2g}: held out {h:.3f} ± {e:.3f} (2 SE), its own points {o:.3f} nats a point", d=LADDER, h=held, e=2 * error, o=own
-    )
-    picture.readout(
-        "size", "length of all weights and biases |θ| = {s:.3g}: λ|θ|²/2 = {p:.3f} joins the loss", s=size, p=0.5 * LADDER * size**2
-    )
-    picture.readout(
-        "prior", "as a prior N(0, σ²): σ = 1/√(λn) = {sd:.2f}, n = {n:d} points", sd=prior_sd(LADDER, n), n=np.full(len(LADDER), n)
-    )
-    picture.say("Weight decay {d:.2g}: held-out loss {h:.3f}, its own points {o:.3f}.", d=LADDER, h=held, o=own)
+    picture.readout("loss", WORDS.phrase("decay.loss_card"), d=LADDER, h=held, e=2 * error, o=own)
+    picture.readout("size", WORDS.phrase("decay.size_card"), s=size, p=0.5 * LADDER * size**2)
+    picture.readout("prior", WORDS.phrase("decay.prior_card"), sd=prior_sd(LADDER, n), n=np.full(len(LADDER), n))
+    picture.say(WORDS.phrase("decay.said"), d=LADDER, h=held, o=own)
     picture.table({"λ": LADDER, "held out (nats a point)": held, "± SE": error, "own points": own, "|θ|": size})

@@ -12,10 +12,9 @@ from app.kit.player.scene import Axis, Panel, Scene
 from engine.training import activation, activation_slope
 from lessons.perceptron import analysis
 from lessons.perceptron.analysis import Pass
-from lessons.perceptron.spec import PerceptronLesson
+from lessons.perceptron.spec import WORDS, PerceptronLesson
 
 Array = NDArray[np.float64]
-FORMULAS = {"tanh": "tanh z", "relu": "max(0, z)", "sigmoid": "1 / (1 + exp(−z))", "linear": "z", "elu": "z above 0, exp(z) − 1 below"}
 WIDTH = 3.0  # of the axis of z
 
 
@@ -38,30 +37,31 @@ def events(found: Pass, spec: PerceptronLesson) -> list[Event]:
         for unit, (row, bias) in enumerate(zip(weights, biases, strict=True)):
             terms = " + ".join(f"{_n(w)}·{_n(v)}" for w, v in zip(row, values[layer - 1], strict=True))
             pre, value = nodes.layers[layer - 1][0][unit], nodes.layers[layer - 1][1][unit]
-            words = f"forward: {name(layer, unit, last, 'z')} = {terms} + {_n(bias)} = {_r(pre)}"
+            words = WORDS.phrase("nodes.forward", node=name(layer, unit, last, "z"), terms=terms, bias=_n(bias), sum=_r(pre))
             if layer < last:
                 words += f";  {name(layer, unit, last, 'h')} = φ({_r(pre)}) = {_r(value)}"
             made.append(Event("forward", layer, unit, words))
     z, p = nodes.layers[-1][0][0], 1.0 / (1.0 + np.exp(-nodes.layers[-1][0][0]))
-    words = f"loss: p = 1/(1 + exp(−{_n(z)})) = {_r(p)}, class {found.y}, E = −log {'p' if found.y else '(1 − p)'}"
-    made.append(Event("loss", last, 0, f"{words} = {_r(nodes.loss)}"))
-    made.append(Event("delta", last, 0, f"backward: δ of the output = p − y = {_r(p)} − {found.y} = {_r(p - found.y)}"))
+    chance = "p" if found.y else "(1 − p)"
+    made.append(Event("loss", last, 0, WORDS.phrase("nodes.loss", z=_n(z), p=_r(p), y=found.y, chance=chance, loss=_r(nodes.loss))))
+    made.append(Event("delta", last, 0, WORDS.phrase("nodes.delta_of_output", p=_r(p), y=found.y, delta=_r(p - found.y))))
     for layer in range(last - 1, 0, -1):
         following, delta = parameters[layer][0], nodes.delta[layer]
         for unit in range(len(nodes.delta[layer - 1])):
             terms = " + ".join(f"{_n(w)}·{_n(d)}" for w, d in zip(following[:, unit], delta, strict=True))
             slope = float(activation_slope(spec.activation, nodes.layers[layer - 1][0][unit]))
-            factor = "" if spec.variant == "no_slope" else f"φ′(z) · ({terms}) = {_n(slope)} · "
-            arriving = float(following[:, unit] @ delta)
-            forgot = f"{terms} (φ′ = {_n(slope)} is forgotten)" if spec.variant == "no_slope" else f"{_n(arriving)}"
-            words = f"backward: δ of {name(layer, unit, last, 'h')} = {factor}{forgot} = "
-            made.append(Event("delta", layer, unit, words + _r(nodes.delta[layer - 1][unit])))
+            of = {"node": name(layer, unit, last, "h"), "terms": terms, "slope": _n(slope), "delta": _r(nodes.delta[layer - 1][unit])}
+            if spec.variant == "no_slope":
+                words = WORDS.phrase("nodes.delta_without_slope", **of)
+            else:
+                words = WORDS.phrase("nodes.delta", arriving=_n(float(following[:, unit] @ delta)), **of)
+            made.append(Event("delta", layer, unit, words))
     for layer in range(last, 0, -1):
         for unit, delta in enumerate(nodes.delta[layer - 1]):
             parts = ", ".join(f"{_n(delta)}·{_n(v)} = {_r(delta * v)}" for v in values[layer - 1])
-            words = f"derivatives of the weights into {name(layer, unit, last, 'h')}, δ times what came in: {parts}; "
-            bias = nodes.biases[layer - 1][unit]
-            made.append(Event("gradient", layer, unit, words + f"of its bias: {_r(bias)}"))
+            bias = _r(nodes.biases[layer - 1][unit])
+            words = WORDS.phrase("nodes.gradient", node=name(layer, unit, last, "h"), parts=parts, bias=bias)
+            made.append(Event("gradient", layer, unit, words))
     return made
 
 
@@ -87,13 +87,7 @@ def stage(spec: PerceptronLesson) -> Scene:
     """The scene of the pass."""
     found = analysis.one_pass(spec)
     made = events(found, spec)
-    picture = Scene(
-        run=repr(spec),
-        steps=len(made),
-        rate=1.0,
-        theme=theme.palette(),
-        label="One point goes through a network node by node, the loss is taken, and its derivatives come back.",
-    )
+    picture = Scene(run=repr(spec), steps=len(made), rate=1.0, theme=theme.palette(), label=WORDS.phrase("nodes.picture"))
     _diagram(picture, found, made)
     _gradient(picture, found, made)
     _values(picture, found, made)
@@ -115,7 +109,7 @@ def _diagram(picture: Scene, found: Pass, made: list[Event]) -> None:
     places, last = _places(sizes), len(sizes) - 1
     panel = picture.panel(
         "network",
-        title="The network: weights on its lines",
+        title=WORDS.phrase("nodes.network"),
         x=Axis("", -0.35, last + 0.4, ticks=[]),
         y=Axis("", -0.68, 0.68, ticks=[]),
         place=(0, 0, 11, 1),
@@ -143,20 +137,20 @@ def _diagram(picture: Scene, found: Pass, made: list[Event]) -> None:
             panel.text(x, y - 0.13, f"b {biases[j]:.2f}".replace("-", "−"), role="muted")
     for layer, spots in enumerate(places):
         role, shape = ("prior", "square") if layer == 0 else ("posterior", "circle")
-        label = ("input" if layer == 0 else "unit") if layer < 2 else None
+        label = WORDS.phrase("nodes.unit" if layer else "nodes.input") if layer < 2 else None
         panel.points(spots, role=role, shape=shape, size=6, label=label)
         for unit, (x, y) in enumerate(spots):
             words = f"x{'₁₂'[unit]}" if layer == 0 else name(layer, unit, last, "h")
             panel.text(x - 0.12 if layer == 0 else x, y + (0.0 if layer == 0 else 0.1), words, role="ink")
     at = np.array([places[event.layer][event.unit] for event in made])
-    panel.points(at, show="at", role="highlight", shape="ring", size=11, label="where we are")
+    panel.points(at, show="at", role="highlight", shape="ring", size=11, label=WORDS.phrase("nodes.here"))
 
 
 def _flow(panel: Panel, places: list[Array], sizes: tuple[int, ...], made: list[Event]) -> None:
     """The lines that take part in each event: forward and for derivatives those that come in, backward those that lead
     out."""
     most = 3 * max(sizes)
-    for kinds, role, label in ((("forward", "gradient"), "accept", "values come forward"), (("delta",), "reject", "δ comes back")):
+    for kinds, role, label in ((("forward", "gradient"), "accept", "nodes.come_forward"), (("delta",), "reject", "nodes.come_back")):
         frames = np.full((len(made), most, 2), np.nan)
         for row, event in enumerate(made):
             if event.kind not in kinds:
@@ -167,7 +161,7 @@ def _flow(panel: Panel, places: list[Array], sizes: tuple[int, ...], made: list[
             others = places[event.layer + 1] if back else places[event.layer - 1]
             for k, other in enumerate(others):
                 frames[row, 3 * k], frames[row, 3 * k + 1] = other, places[event.layer][event.unit]
-        panel.path(frames, at=np.arange(len(made)), role=role, width=3.2, label=label)
+        panel.path(frames, at=np.arange(len(made)), role=role, width=3.2, label=WORDS.phrase(label))
 
 
 def _progress(found: Pass, made: list[Event], kind: str, parts: list[Array]) -> Array:
@@ -186,18 +180,18 @@ def _values(picture: Scene, found: Pass, made: list[Event]) -> None:
     names = [name(layer, unit, last, "h") for layer in range(1, last + 1) for unit in range(found.network.sizes[layer])]
     panel = picture.panel(
         "values",
-        title="Forward: value of each node",
-        x=Axis("node", 0.5, len(names) + 0.5),
-        y=Axis("h, and z at the output"),
+        title=WORDS.phrase("nodes.values"),
+        x=Axis(WORDS.phrase("nodes.node"), 0.5, len(names) + 0.5),
+        y=Axis(WORDS.phrase("nodes.value")),
         place=(11, 0, 9, 1),
         height=150,
     )
     panel.bars(_progress(found, made, "forward", [v for _, v in found.nodes.layers]), labels=names, role="accept")
     panel = picture.panel(
         "deltas",
-        title="Backward: δ of each node",
-        x=Axis("node", 0.5, len(names) + 0.5),
-        y=Axis("δ = ∂E/∂z (nats)"),
+        title=WORDS.phrase("nodes.deltas"),
+        x=Axis(WORDS.phrase("nodes.node"), 0.5, len(names) + 0.5),
+        y=Axis(WORDS.phrase("nodes.delta_axis")),
         place=(11, 1, 9, 1),
         height=150,
     )
@@ -219,14 +213,14 @@ def _gradient(picture: Scene, found: Pass, made: list[Event]) -> None:
             rows[row, where[event.layer, event.unit]] = nodes.gradient[where[event.layer, event.unit]]
     panel = picture.panel(
         "gradient",
-        title="∂E/∂θ of every weight and bias",
-        x=Axis("parameter", 0.5, found.network.dim + 0.5),
-        y=Axis("∂E/∂θ (nats)"),
+        title=WORDS.phrase("nodes.derivatives"),
+        x=Axis(WORDS.phrase("nodes.parameter"), 0.5, found.network.dim + 0.5),
+        y=Axis(WORDS.phrase("nodes.derivative")),
         place=(0, 1, 11, 2),
         height=260,
     )
     names = [label if last < 3 and len(found.theta) < 18 else "" for label in _names(found)]
-    panel.bars(rows, labels=names, role="posterior", truth=found.differences, label="by the backward pass")
+    panel.bars(rows, labels=names, role="posterior", truth=found.differences, label=WORDS.phrase("nodes.by_backward"))
 
 
 def _names(found: Pass) -> list[str]:
@@ -238,7 +232,7 @@ def _activation(picture: Scene, spec: PerceptronLesson, found: Pass, made: list[
     z = np.linspace(-WIDTH, WIDTH, 121)
     panel = picture.panel(
         "activation",
-        title=f"φ(z) = {FORMULAS[spec.activation]}, and its slope",
+        title=WORDS.phrase("nodes.activation", formula=WORDS["formulas"][spec.activation]),
         x=Axis("z", -WIDTH, WIDTH),
         y=Axis("φ, φ′", -1.3, 1.7),
         place=(11, 2, 9, 1),
@@ -263,14 +257,10 @@ def _words(picture: Scene, found: Pass, made: list[Event]) -> None:
     told = "|".join(event.words for event in made)
     picture.readout("event", f"{{e|{told}}}", e=at)
     error = analysis.relative_error(found.nodes.gradient, found.differences)
-    picture.readout(
-        "difference",
-        "against differences of the loss alone (marks on the bars): the worst is off by {e:.1e} of the largest",
-        e=np.full(len(made), error),
-    )
+    picture.readout("difference", WORDS.phrase("nodes.difference_card"), e=np.full(len(made), error))
     kinds = ("forward", "loss", "delta", "gradient")
     kind = np.array([kinds.index(event.kind) for event in made])
-    picture.say("Step {t} of {steps}: {k|forward through a unit|the loss|backward through a unit|derivatives of its weights}.", k=kind)
+    picture.say(WORDS.phrase("nodes.said"), k=kind)
     picture.table(
         {
             "event (0 forward, 1 loss, 2 backward, 3 derivatives)": kind,

@@ -11,9 +11,9 @@ from app.kit import theme
 from app.kit.player.scene import Axis, Phase, Scene, Show
 from lessons.perceptron import analysis
 from lessons.perceptron.drawing import data_layer, lines, plane
-from lessons.perceptron.spec import PerceptronLesson
+from lessons.perceptron.spec import WORDS, PerceptronLesson
 
-PHASES = (Phase("look", "visit a point"), Phase("move", "move the line, if it was wrong"))
+PHASES = (Phase("look", WORDS.phrase("perceptron.look")), Phase("move", WORDS.phrase("perceptron.move")))
 LOOK, MOVE = Show("all", phase=("look", "look")), Show("all", phase=("move", None))
 
 
@@ -27,22 +27,23 @@ def stage(spec: PerceptronLesson) -> Scene:
         rate=min(12.0, max(2.0, steps / 12.0)),
         phases=PHASES,
         theme=theme.palette(),
-        label="A line between two classes of points is moved by every point that lies on its wrong side.",
+        label=WORDS.phrase("perceptron.picture"),
     )
-    panel = plane(picture, spec, "The points and the line w·x + b = 0", (0, 0, 12, 2), 380)
+    panel = plane(picture, spec, WORDS.phrase("perceptron.plane"), (0, 0, 12, 2), 380)
     ends, at = lines(shown.weights), np.arange(steps)
     _sides(panel, shown.weights)
     if np.isfinite(shown.margin.direction).all():
-        panel.path(lines(shown.margin.direction[None])[0], role="truth", dash=True, width=1.8, label="line of the best margin γ")
-    panel.path(ends[:-1], at=at, show=LOOK, role="posterior", width=2.6, label="the perceptron's line")
-    panel.path(ends[:-1], at=at, show=MOVE, role="muted", width=1.2, dash=True, label="before the update")
+        best = lines(shown.margin.direction[None])[0]
+        panel.path(best, role="truth", dash=True, width=1.8, label=WORDS.phrase("perceptron.best"))
+    panel.path(ends[:-1], at=at, show=LOOK, role="posterior", width=2.6, label=WORDS.phrase("perceptron.line"))
+    panel.path(ends[:-1], at=at, show=MOVE, role="muted", width=1.2, dash=True, label=WORDS.phrase("perceptron.before"))
     panel.path(ends[1:], at=at, show=MOVE, role="posterior", width=2.6)
     data_layer(panel, spec)
     here = x[shown.visited]
     ring: dict[str, Any] = {"shape": "ring", "size": 9}
-    panel.points(here, show="at", role="highlight", label="the point visited", **ring)
+    panel.points(here, show="at", role="highlight", label=WORDS.phrase("perceptron.visited"), **ring)
     wrong = np.where(shown.mistake[:, None], here, np.nan)
-    panel.points(wrong, show="at", role="reject", shape="cross", size=6, label="a mistake")
+    panel.points(wrong, show="at", role="reject", shape="cross", size=6, label=WORDS.phrase("perceptron.mistake"))
     _counts(picture, shown, steps)
     _traces(picture, shown, steps)
     _card(picture, shown, here, y)
@@ -58,7 +59,7 @@ def _sides(panel, weights) -> None:
     foot[~(np.abs(foot).max(axis=1) < 1.4)] = np.nan
     tip = foot + 0.3 * normal
     for rows, phase in ((slice(None, -1), ("look", "look")), (slice(1, None), ("move", None))):
-        label = "towards class 1" if phase[1] is None else None
+        label = WORDS.phrase("perceptron.side") if phase[1] is None else None
         panel.arrows(foot[rows], tip[rows], show=Show("at", phase=phase), role="class-1", width=2.2, label=label)
 
 
@@ -67,15 +68,15 @@ def _counts(picture: Scene, shown: analysis.Visits, steps: int) -> None:
     top = float(made[-1]) if not made[-1] or not bound < 4.0 * made[-1] else bound
     panel = picture.panel(
         "mistakes",
-        title="Mistakes so far",
-        x=Axis("visit", 0, steps),
-        y=Axis("mistakes", 0.0, 1.08 * max(top, 1.0)),
+        title=WORDS.phrase("perceptron.mistakes"),
+        x=Axis(WORDS.phrase("perceptron.visit"), 0, steps),
+        y=Axis(WORDS.phrase("perceptron.mistakes_axis"), 0.0, 1.08 * max(top, 1.0)),
         place=(12, 0, 8, 1),
         height=190,
     )
     panel.line(np.arange(1.0, steps + 1), made.astype(float), show="upto", role="reject", width=2.2)
     if bound <= top:
-        panel.rule(y=bound, role="truth", dash=True, label="Novikoff's bound (R/γ)²")
+        panel.rule(y=bound, role="truth", dash=True, label=WORDS.phrase("perceptron.bound"))
 
 
 def _traces(picture: Scene, shown: analysis.Visits, steps: int) -> None:
@@ -83,9 +84,9 @@ def _traces(picture: Scene, shown: analysis.Visits, steps: int) -> None:
     reach = 1.08 * max(float(np.abs(values).max()), 0.5)
     panel = picture.panel(
         "weights",
-        title="Weights w₁, w₂ and bias b",
-        x=Axis("visit", 0, steps),
-        y=Axis("value", -reach, reach),
+        title=WORDS.phrase("perceptron.weights"),
+        x=Axis(WORDS.phrase("perceptron.visit"), 0, steps),
+        y=Axis(WORDS.phrase("perceptron.value"), -reach, reach),
         place=(12, 1, 8, 1),
         height=190,
     )
@@ -98,7 +99,7 @@ def _traces(picture: Scene, shown: analysis.Visits, steps: int) -> None:
     if cycle is not None:
         n = len(shown.run.visited) // (cycle[0] + cycle[1])
         for k in range(math.ceil((steps - cycle[0] * n) / (cycle[1] * n))):
-            label = "the same weights again" if k == 1 else None
+            label = WORDS.phrase("perceptron.again") if k == 1 else None
             if k:
                 panel.rule(x=float((cycle[0] + k * cycle[1]) * n), role="highlight", dash=True, label=label)
 
@@ -108,18 +109,11 @@ def _card(picture: Scene, shown: analysis.Visits, here, classes) -> None:
     sign = 2 * classes[shown.visited] - 1
     z = (w[:, :2] * here).sum(axis=1) + w[:, 2]
     picture.readout(
-        "visit",
-        "visit {t}, point {i:d}: x = ({a:.3f}, {b:.3f}), class {c:d}, so y = {y:+d}",
-        i=shown.visited + 1,
-        a=here[:, 0],
-        b=here[:, 1],
-        c=classes[shown.visited],
-        y=sign,
+        "visit", WORDS.phrase("perceptron.visit_card"), i=shown.visited + 1, a=here[:, 0], b=here[:, 1], c=classes[shown.visited], y=sign
     )
     picture.readout(
         "sum",
-        "y (w·x + b) = {y:+d} · [({u:.3f})·({a:.3f}) + ({v:.3f})·({b:.3f}) + ({c:.3f})] = {m:.3f} {bad?≤:>} 0: "
-        "{bad?a mistake:right, nothing moves}",
+        WORDS.phrase("perceptron.sum_card"),
         y=sign,
         u=w[:, 0],
         v=w[:, 1],
@@ -131,7 +125,7 @@ def _card(picture: Scene, shown: analysis.Visits, here, classes) -> None:
     )
     picture.readout(
         "update",
-        "{bad?w ← w + y x:w stays} = ({u:.3f}, {v:.3f}),  {bad?b ← b + y:b stays} = {c:.3f}",
+        WORDS.phrase("perceptron.update_card"),
         show=Show("at", phase=("move", None)),
         bad=shown.mistake,
         u=after[:, 0],
@@ -143,17 +137,15 @@ def _card(picture: Scene, shown: analysis.Visits, here, classes) -> None:
     if best.gamma:
         picture.readout(
             "bound",
-            "{k:d} mistakes; at most (R/γ)² = ({r:.3f} / {g:.4f})² = {m:.1f}",
+            WORDS.phrase("perceptron.bound_card"),
             k=made,
             r=np.full(steps, best.radius),
             g=np.full(steps, best.gamma),
             m=np.full(steps, best.bound),
         )
     else:
-        picture.readout("bound", "{k:d} mistakes; no line separates these points: there is no bound", k=made)
-    picture.say(
-        "Visit {t}: point {i:d} is {bad?on the wrong side:right}. {k:d} mistakes so far.", i=shown.visited + 1, bad=shown.mistake, k=made
-    )
+        picture.readout("bound", WORDS.phrase("perceptron.no_bound_card"), k=made)
+    picture.say(WORDS.phrase("perceptron.said"), i=shown.visited + 1, bad=shown.mistake, k=made)
     picture.table(
         {
             "point": shown.visited + 1,

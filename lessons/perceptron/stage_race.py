@@ -10,7 +10,7 @@ from app.kit import pictures, theme
 from app.kit.player.scene import Axis, Scene
 from lessons.perceptron import analysis
 from lessons.perceptron.analysis import GOAL, RUNNERS
-from lessons.perceptron.spec import PerceptronLesson
+from lessons.perceptron.spec import WORDS, PerceptronLesson
 
 LOOKS = {"sgd": 0, "momentum": 1, "nesterov": 2, "rmsprop": 3, "adagrad": 4, "adam": 5}  # chain colours, markers with them
 FLOOR = 1e-8
@@ -20,27 +20,21 @@ def stage(spec: PerceptronLesson) -> Scene:
     """The scene of all runners."""
     found = analysis.race(spec)
     steps = spec.racing
-    picture = Scene(
-        run=repr(spec),
-        steps=steps,
-        rate=max(6.0, steps / 12.0),
-        theme=theme.palette(),
-        label="Six optimisers start at one place of a surface and go down, step by step, each by its own rule.",
-    )
+    picture = Scene(run=repr(spec), steps=steps, rate=max(6.0, steps / 12.0), theme=theme.palette(), label=WORDS.phrase("race.picture"))
     target = found.target
     view = _view(spec, found)
     stacked = view[0][1] - view[0][0] > 1.5 * (view[1][1] - view[1][0])
     places = ((0, 0, 20, 1), (0, 1, 20, 1)) if stacked else ((0, 0, 12, 1), (12, 0, 8, 1))
     heights = (300, 220) if stacked else (440, 440)
     panel = pictures.density_panel(
-        picture, target, title="The surface from above", place=places[0], height=heights[0], view=view, equal=True
+        picture, target, title=WORDS.phrase("race.surface"), place=places[0], height=heights[0], view=view, equal=True
     )
     for name in RUNNERS:
         path = _inside(found.descents[name].path[1:], view)
         chain = LOOKS[name]
         panel.path(path, show="upto", chain=chain, width=1.8, alpha=0.85, dash=name in ("momentum", "rmsprop"))
         panel.points(path, show="at", chain=chain, shape=theme.MARKERS[chain], size=6, label=name)
-    panel.points(np.array([[spec.start_x, spec.start_y]]), role="ink", shape="ring", size=6, label="start")
+    panel.points(np.array([[spec.start_x, spec.start_y]]), role="ink", shape="ring", size=6, label=WORDS.phrase("race.start"))
     _heights(picture, found, steps, places[1], heights[1])
     _card(picture, found, steps)
     return picture
@@ -70,9 +64,9 @@ def _inside(path, view):
 def _heights(picture: Scene, found: analysis.Race, steps: int, place: pictures.Place, height: int) -> None:
     panel = picture.panel(
         "height",
-        title="Height above the lowest point",
-        x=Axis("step", 0, steps),
-        y=Axis("nats (logarithmic)", FLOOR, 1e3, log=True),
+        title=WORDS.phrase("race.height"),
+        x=Axis(WORDS.phrase("stage.step"), 0, steps),
+        y=Axis(WORDS.phrase("race.nats"), FLOOR, 1e3, log=True),
         place=place,
         height=height,
     )
@@ -82,14 +76,14 @@ def _heights(picture: Scene, found: analysis.Race, steps: int, place: pictures.P
         above = np.where(above < 1e3, np.maximum(above, FLOOR), np.nan)
         panel.line(at, above, show="upto", chain=chain, width=2.0, dash=name in ("momentum", "rmsprop"))
         panel.points(np.column_stack([at, above]), show="at", chain=chain, shape=theme.MARKERS[chain], size=5)
-    panel.rule(y=GOAL, role="truth", dash=True, label=f"arrived: {GOAL:g}")
+    panel.rule(y=GOAL, role="truth", dash=True, label=WORDS.phrase("race.arrived", goal=GOAL))
 
 
 def _card(picture: Scene, found: analysis.Race, steps: int) -> None:
     low, high = found.curvature
     picture.readout(
         "curvature",
-        "curvature at the bottom: {a:.3g} along, {b:.3g} across, ratio {r:.3g}; η = {e:.3g} = {m:.3g}/L",
+        WORDS.phrase("race.curvature_card"),
         a=np.full(steps, low),
         b=np.full(steps, high),
         r=np.full(steps, high / low),
@@ -100,10 +94,8 @@ def _card(picture: Scene, found: analysis.Race, steps: int) -> None:
     for name in RUNNERS:
         path, above = found.descents[name].path[1:], found.above(name)[1:]
         fine, near = np.where(above < 1e6, above, np.nan), np.where(np.abs(path) < 1e4, path, np.nan)
-        picture.readout(
-            name, f"{name}: at ({{x:.3f}}, {{y:.3f}}), {{h:.3g}} above the lowest point", x=near[:, 0], y=near[:, 1], h=fine, show="at"
-        )
+        picture.readout(name, WORDS.phrase("race.runner_card", name=name), x=near[:, 0], y=near[:, 1], h=fine, show="at")
         columns |= {f"{name} x": path[:, 0], f"{name} y": path[:, 1], f"{name} height": above}
     heights = np.array([np.nan_to_num(found.above(name)[1:], nan=np.inf) for name in RUNNERS])
-    picture.say("Step {t} of {steps}: lowest is {n|" + "|".join(RUNNERS) + "}.", n=heights.argmin(axis=0))
+    picture.say(WORDS.phrase("race.said", names="|".join(RUNNERS)), n=heights.argmin(axis=0))
     picture.table(columns)

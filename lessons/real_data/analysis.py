@@ -35,7 +35,7 @@ from engine.predicted import Predicted
 from engine.spec import SpecError
 from engine.ticket import Lock
 from engine.training import Trained, TrainingRun, TrainingSpec, map_decay
-from lessons.real_data.spec import RealDataSpec
+from lessons.real_data.spec import WORDS, RealDataSpec
 
 Array = NDArray[np.float64]
 
@@ -486,14 +486,7 @@ def case_summary(spec: RealDataSpec, found: Study) -> Summary:
 # Checks ---------------------------------------------------------------------------------------------------------------
 
 
-MISTAKES = {
-    "no_half_count": "The shape of the precisions' draw forgets half the number of weights on purpose.",
-    "rate_as_scale": "A rate is taken for a scale in the precisions' draw on purpose.",
-}
-ABSENT = "The table is not on this machine: press the button to download it."
-PUBLISHED = (
-    "Seven models are run by the button, one after the other, and the table below tells the R-hat of each. Nothing is judged before."
-)
+MISTAKES = WORDS["mistakes"]
 
 
 def kernels(spec: RealDataSpec) -> list[Kernel]:
@@ -513,7 +506,7 @@ def _tuned(spec: RealDataSpec) -> NetworkRun:
 def audit(spec: RealDataSpec, cancel: Any) -> Sequence[Check]:
     """The gradient on the rows of the page, against differences."""
     if spec.show == "protocol" or not is_here(spec):
-        return [unknown("rows", PUBLISHED if is_here(spec) else ABSENT, kind="kernel")]
+        return [unknown("rows", WORDS.phrase("checks.published" if is_here(spec) else "checks.absent"), kind="kernel")]
     rows, model = problem(spec), network_of(spec)
     gentle = min(1.0, 1.0 / model.prior_sd) * model.prior_draws(GRADIENTS, spec.seed)
     return [gradient_check(model.posterior(rows.x, rows.y), gentle)]
@@ -522,18 +515,17 @@ def audit(spec: RealDataSpec, cancel: Any) -> Sequence[Check]:
 def checks(spec: RealDataSpec, cancel: Any) -> Sequence[Check]:
     """Do the chains agree about the function, and does it equal exact Bayes where that is known?"""
     if spec.show == "protocol" or not is_here(spec):
-        words = PUBLISHED if is_here(spec) else ABSENT
+        words = WORDS.phrase("checks.published" if is_here(spec) else "checks.absent")
         return [unknown("rows", words, kind="run"), unknown("rows", words, kind="numbers")]
     recording = chains(spec).upto(spec.draws, cancel)
     watched = problem(spec).x_test[:WATCHED]
     values = np.concatenate([recording.outputs(watched)[..., 0], recording.log_density[:, :, None]], axis=2)
-    names = [*(f"the output at test row {i + 1}" for i in range(len(watched))), "the log density"]
+    names = [*(WORDS.phrase("checks.output", row=i + 1) for i in range(len(watched))), WORDS.phrase("checks.log_density")]
     assert recording.energy is not None
     found = [agreement_check(values, names), divergence_check(recording.divergent), energy_check(recording.energy)]
     if exact_is_known(spec):
         return [*found, linear_check(spec, recording, watched)]
-    words = "No exact answer is known for this network's posterior. A linear model of values, its prior and noise fixed, has one."
-    return [*found, unknown("exact answer", words, kind="numbers")]
+    return [*found, unknown(WORDS.phrase("checks.answer"), WORDS.phrase("checks.no_answer"), kind="numbers")]
 
 
 def exact_is_known(spec: RealDataSpec) -> bool:
@@ -548,5 +540,5 @@ def linear_check(spec: RealDataSpec, recording: NetworkRecording, x: Array) -> C
     exact = linear.solve(design, rows.y, noise_sd=model.noise_sd, prior_sd=model.prior_sd)
     mean, sd = exact.curve(at)
     values = recording.outputs(x)[..., 0]
-    averages = [Average(f"the mean at test row {i + 1}", values[..., i], float(mean[i]), sd=float(sd[i])) for i in range(len(x))]
-    return averages_check("exact regression", averages)
+    averages = [Average(WORDS.phrase("checks.mean", row=i + 1), values[..., i], float(mean[i]), sd=float(sd[i])) for i in range(len(x))]
+    return averages_check(WORDS.phrase("checks.regression"), averages)

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from datasets import powerball
 from datasets.powerball import WHITE
 from engine import ticket, urn
-from engine.judge import Average, Check, averages_check, unknown
+from engine.judge import Average, Check, Verdict, averages_check, unknown
 from engine.kept import kept
 from lessons.real_data import analysis
-from lessons.real_data.spec import RealDataSpec
+from lessons.real_data.spec import WORDS, RealDataSpec
 
 Array = NDArray[np.float64]
 
@@ -30,7 +30,6 @@ MARKS = np.unique(np.round(np.geomspace(10, 20_000, 25)).astype(np.int64))  # dr
 TICKETS = ("hot", "overdue")
 UNLIKE = 1e-6  # probability below which two parts of a file are not of one urn
 
-ABSENT = "The file of draws is not here: choose it in the settings."
 CHAINS, DRAWN = 4, 10_000  # draws by which the urn itself is checked
 PLAIN = 1e-9  # relative error of two computations of one number
 MEAN_Z = 6.0  # standard errors by which a mean over urns may exceed what is exact, at the worst of all marks
@@ -168,29 +167,24 @@ def audit(spec: RealDataSpec, cancel: Any) -> Sequence[Check]:
     held = {ball: (draws == ball).any(axis=2).astype(np.float64) for ball in (spec.odd, other)}
     own_chance = urn.chance(weight, spec.balls, WHITE)
     averages = [
-        Average(f"the share of draws with ball {spec.odd}", held[spec.odd], own_chance),
-        Average(f"the share of draws with ball {other}", held[other], (WHITE - own_chance) / (spec.balls - 1)),
-        Average("the share of draws with both", held[spec.odd] * held[other], own_chance * (WHITE - 1) / (spec.balls - 1)),
+        Average(WORDS.phrase("checks.with_ball", ball=spec.odd), held[spec.odd], own_chance),
+        Average(WORDS.phrase("checks.with_ball", ball=other), held[other], (WHITE - own_chance) / (spec.balls - 1)),
+        Average(WORDS.phrase("checks.with_both"), held[spec.odd] * held[other], own_chance * (WHITE - 1) / (spec.balls - 1)),
     ]
-    return [dataclasses.replace(averages_check("draws from the urn", averages), kind="kernel")]
+    return [dataclasses.replace(averages_check(WORDS.phrase("checks.draws"), averages), kind="kernel")]
 
 
 def checks(spec: RealDataSpec, cancel: Any) -> Sequence[Check]:
     """Are there urns enough to see the power? Do evidence, score and power fit each other?"""
     if not analysis.is_here(spec):
-        return [unknown("draws", ABSENT, kind="run"), unknown("draws", ABSENT, kind="numbers")]
+        words = WORDS.phrase("checks.absent_draws")
+        return [unknown("draws", words, kind="run"), unknown("draws", words, kind="numbers")]
     found, weight = course(spec), shown_weight(spec)
     share, error = power(spec, weight)
     worst = float(error.max())
-    enough = Check(
-        "urns enough",
-        "pass" if worst <= SURE_OF_POWER else "unknown",
-        worst,
-        SURE_OF_POWER,
-        f"Of {spec.urns} urns a share is known to ±{100 * worst:.1f} points, one standard error, where that is largest.",
-        "of urns",
-        kind="run",
-    )
+    sentence, unit = WORDS.phrase("checks.known_to", urns=spec.urns, points=100 * worst), WORDS.phrase("checks.of_urns")
+    verdict: Verdict = "pass" if worst <= SURE_OF_POWER else "unknown"
+    enough = Check(WORDS.phrase("checks.enough"), verdict, worst, SURE_OF_POWER, sentence, unit, kind="run")
     return [enough, _score_check(spec, found), _least_check(spec, weight, share), _fair_check(spec), _mean_check(spec)]
 
 
@@ -205,11 +199,8 @@ def _score_check(spec: RealDataSpec, found: Course) -> Check:
         total, belief = total + math.log(predicted), belief * ratio / predicted
     closed = float(found.log_factor[-1])
     error = abs(total - closed) / max(1.0, abs(closed))
-    sentence = (
-        f"The log Bayes factor is {closed:.4f} in closed form, and {total:.4f} as the sum of what {found.n:,} predictions, one draw "
-        "ahead each, gained on the fair urn."
-    )
-    return Check("evidence is a score", "pass" if error < PLAIN else "fail", error, PLAIN, sentence, "relative")
+    sentence = WORDS.phrase("checks.score_told", closed=closed, total=total, predictions=found.n)
+    return Check(WORDS.phrase("checks.score"), "pass" if error < PLAIN else "fail", error, PLAIN, sentence, "relative")
 
 
 def _least_check(spec: RealDataSpec, weight: float, share: Array) -> Check:
@@ -217,11 +208,9 @@ def _least_check(spec: RealDataSpec, weight: float, share: Array) -> Check:
     least = least_power(spec, weight)
     z = (share - least) / np.sqrt(np.maximum(least * (1.0 - least), 1.0 / spec.urns) / spec.urns)
     at = int(z.argmin())
-    sentence = (
-        f"Of urns whose odd ball weighs {weight:g}, {100 * share[at]:.1f} % were found out by {MARKS[at]:,} draws; exactly, it is at least "
-        f"{100 * least[at]:.1f} %."
-    )
-    return Check("power", "pass" if z[at] > -LEAST_Z else "fail", float(-z[at]), LEAST_Z, sentence, "standard errors")
+    sentence = WORDS.phrase("checks.power_told", weight=weight, found=100 * share[at], draws=MARKS[at], least=100 * least[at])
+    verdict: Verdict = "pass" if z[at] > -LEAST_Z else "fail"
+    return Check("power", verdict, float(-z[at]), LEAST_Z, sentence, WORDS.phrase("checks.standard_errors"))
 
 
 def _fair_check(spec: RealDataSpec) -> Check:
@@ -230,8 +219,9 @@ def _fair_check(spec: RealDataSpec) -> Check:
 
     ever = int((evidence(spec, 1.0, 1).max(axis=1) >= math.log(FACTOR)).sum())
     p = float(binom.sf(ever - 1, spec.urns, 1.0 / FACTOR))
-    sentence = f"{ever} of {spec.urns} fair urns ever had a Bayes factor of {FACTOR:g}, by {len(MARKS)} looks; at most 1 in {FACTOR:g} may."
-    return Check("fair urns", "pass" if p > 1e-4 else "fail", ever / spec.urns, 1.0 / FACTOR, sentence, "of urns", p=p)
+    name, unit = WORDS.phrase("checks.fair"), WORDS.phrase("checks.of_urns")
+    sentence = WORDS.phrase("checks.fair_told", ever=ever, urns=spec.urns, factor=FACTOR, looks=len(MARKS))
+    return Check(name, "pass" if p > 1e-4 else "fail", ever / spec.urns, 1.0 / FACTOR, sentence, unit, p=p)
 
 
 def _mean_check(spec: RealDataSpec) -> Check:
@@ -242,8 +232,6 @@ def _mean_check(spec: RealDataSpec) -> Check:
     mean, error = cut.mean(axis=0), np.maximum(cut.std(axis=0) / math.sqrt(len(cut)), PLAIN)
     z = (mean - 1.0) / error
     at = int(z.argmax())
-    sentence = (
-        f"Over {spec.urns} fair urns the Bayes factor, cut at {FACTOR:g}, is {mean[at]:.3f} ± {error[at]:.3f} on average after "
-        f"{MARKS[at]:,} draws. Exactly, it is at most 1 on average, after any number of draws."
-    )
-    return Check("mean of fair urns", "pass" if z[at] < MEAN_Z else "fail", float(z[at]), MEAN_Z, sentence, "standard errors")
+    name, unit = WORDS.phrase("checks.mean_of_fair"), WORDS.phrase("checks.standard_errors")
+    sentence = WORDS.phrase("checks.mean_of_fair_told", urns=spec.urns, factor=FACTOR, mean=mean[at], error=error[at], draws=MARKS[at])
+    return Check(name, "pass" if z[at] < MEAN_Z else "fail", float(z[at]), MEAN_Z, sentence, unit)

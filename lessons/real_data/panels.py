@@ -15,7 +15,7 @@ from engine.judge import MAX_RHAT
 from engine.scores import reliability
 from lessons.real_data import analysis, lottery_scenes, place_scenes, scenes
 from lessons.real_data.analysis import Study
-from lessons.real_data.spec import RealDataSpec
+from lessons.real_data.spec import WORDS, RealDataSpec
 
 BINS = 30
 GROUPS = 5  # of the calibration figure
@@ -51,7 +51,8 @@ def predictive(spec: RealDataSpec) -> list[Figure | Table]:
 def side_by_side(spec: RealDataSpec, found: Study) -> Table:
     """A constant, the trained network and the posterior on the same rows."""
     rows, fit = analysis.problem(spec), analysis.fit(spec)
-    y, names = rows.y_test, [f"always the {'base rate' if rows.classes else 'mean'}", "trained network", "posterior"]
+    y = rows.y_test
+    names = [scenes.always(bool(rows.classes)), WORDS.phrase("stage.trained"), WORDS.phrase("stage.by_posterior")]
     guesses = [np.full(len(y), rows.y_units.mean()), fit.guess, found.guess]
     errors = [analysis.error(spec, guess, y) for guess in guesses]
     learned = [analysis.error(spec, np.full(len(rows.y), rows.y_units.mean()), rows.y_units), fit.train[fit.best], found.train]
@@ -65,7 +66,7 @@ def side_by_side(spec: RealDataSpec, found: Study) -> Table:
             f"cost at {cut:.2g}": [float(analysis.costs(spec, guess, y, np.array([cut]))[0]) for guess in guesses],
             "cost at 0.5": [float(analysis.costs(spec, guess, y, np.array([0.5]))[0]) for guess in guesses],
         }
-        caption = f"{len(y)} test rows; cross-entropy in nats a row, costs a row."
+        caption = WORDS.phrase("panels.classes_caption", rows=len(y))
     else:
         residual = fit.residual_sd
         score = float(np.mean(-0.5 * ((y - fit.guess) / residual) ** 2) - math.log(residual * math.sqrt(2 * math.pi)))
@@ -79,44 +80,40 @@ def side_by_side(spec: RealDataSpec, found: Study) -> Table:
             "90 % intervals hold": ["–", *(f"{100 * share[at]:.0f} %" for share in rates)],
         }
         chance = 100 * math.sqrt(0.9 * 0.1 / len(y))
-        caption = (
-            f"{len(y)} test rows, so a share of 90 % has an sd of {chance:.0f} % by chance. The trained network has no "
-            "interval of its own: its guess ± its residuals on the rows it learned from stands in for one."
-        )
-    early = " Stopping early learned from 70 % of the rows." if spec.training == "early_stopping" else ""
-    return Table("The same rows, three answers", columns, caption + early)
+        caption = WORDS.phrase("panels.values_caption", rows=len(y), chance=chance)
+    if spec.training == "early_stopping":
+        caption += " " + WORDS.phrase("panels.stopped_early")
+    return Table(WORDS.phrase("panels.answers"), columns, caption)
 
 
 def by_chain(spec: RealDataSpec, found: Study) -> Figure:
     """The draws of one case, chain by chain: uncertainty, or chains that have not met?"""
     rows, at = analysis.problem(spec), analysis.case(spec)
-    what = f"P({scenes.class_one(rows)})" if rows.classes else f"{scenes.word(rows.task.target)} without noise"
+    what = f"P({scenes.class_one(rows)})" if rows.classes else WORDS.phrase("panels.without_noise", target=scenes.word(rows.task.target))
     values = found.values[:, :, at]
     edges = np.linspace(values.min(), values.max() + 1e-12, BINS + 1)
-    figure = charts.blank(f"{what} of case {spec.case}", "draws", barmode="stack", bargap=0)
+    figure = charts.blank(
+        WORDS.phrase("panels.of_case", what=what, case=spec.case), WORDS.phrase("panels.draws"), barmode="stack", bargap=0
+    )
     for chain, drawn in enumerate(values):
         counts, _ = np.histogram(drawn, edges)
         colour = {"color": theme.colour(f"chain-{chain}", 0.8)}
-        figure.add_bar(x=(edges[1:] + edges[:-1]) / 2, y=counts, marker=colour, name=f"chain {chain + 1}")
+        figure.add_bar(x=(edges[1:] + edges[:-1]) / 2, y=counts, marker=colour, name=WORDS.phrase("panels.chain", chain=chain + 1))
     summary = analysis.case_summary(spec, found)
     rhat, means = float(summary.rhat[0]), ", ".join(number(float(mean)) for mean in values.mean(axis=1))
-    verdict = (
-        "the chains agree: its width is uncertainty"
-        if rhat <= MAX_RHAT
-        else "the chains have not met yet: a hump may be a chain, not an uncertainty"
-    )
-    caption = f"R-hat {rhat:.3f}, means of the chains {means}: {verdict}."
-    return Figure("One case, chain by chain", figure, f"Stacked histogram. {caption}", caption)
+    verdict = WORDS.phrase("panels.met" if rhat <= MAX_RHAT else "panels.not_met")
+    caption = WORDS.phrase("panels.by_chain_caption", rhat=rhat, means=means, verdict=verdict)
+    return Figure(WORDS.phrase("panels.by_chain"), figure, WORDS.phrase("panels.by_chain_alt", caption=caption), caption)
 
 
 def calibration(spec: RealDataSpec, found: Study) -> Figure:
     """Among rows with about the same probability: how many were of class 1?"""
     rows, fit = analysis.problem(spec), analysis.fit(spec)
-    figure = charts.blank("stated probability of the likelier class", "share that was right")
+    figure = charts.blank(WORDS.phrase("panels.stated"), WORDS.phrase("panels.was_right"))
     told = []
     for name, guess, role, symbol in (
-        ("posterior", found.guess, "posterior", "circle"),
-        ("trained network", fit.guess, "proposal", "square"),
+        (WORDS.phrase("stage.by_posterior"), found.guess, "posterior", "circle"),
+        (WORDS.phrase("stage.trained"), fit.guess, "proposal", "square"),
     ):
         curve = reliability(np.column_stack([1.0 - guess, guess]), rows.y_test.astype(int), GROUPS)
         figure.add_scatter(
@@ -127,11 +124,11 @@ def calibration(spec: RealDataSpec, found: Study) -> Figure:
             line={"color": theme.colour(role)},
             marker={"symbol": symbol, "size": 8},
         )
-        told.append(f"{name} {analysis.cross_entropy(guess, rows.y_test):.3f} nats")
+        told.append(WORDS.phrase("panels.scored", name=name, nats=analysis.cross_entropy(guess, rows.y_test)))
     dashed = {"color": theme.colour("truth"), "dash": "dash"}
-    figure.add_scatter(x=[0.5, 1.0], y=[0.5, 1.0], mode="lines", line=dashed, name="as stated")
-    caption = f"Groups of test rows by stated probability; on the dashed line it is kept. {', '.join(told)}."
-    return Figure("Is a stated probability kept?", figure, caption, caption)
+    figure.add_scatter(x=[0.5, 1.0], y=[0.5, 1.0], mode="lines", line=dashed, name=WORDS.phrase("panels.as_stated"))
+    caption = WORDS.phrase("panels.kept_caption", listed=", ".join(told))
+    return Figure(WORDS.phrase("panels.kept"), figure, caption, caption)
 
 
 def scaling(spec: RealDataSpec, found: Study, cancel: Any) -> Table:
@@ -143,7 +140,7 @@ def scaling(spec: RealDataSpec, found: Study, cancel: Any) -> Table:
         study = found if here is spec else analysis.studied(here, cancel)
         fit, recording = analysis.fit(here), analysis.chains(here).run.recording()
         row = (
-            "scaled" if here.scaled == "yes" else "as they are",
+            WORDS.phrase("panels.scaled" if here.scaled == "yes" else "panels.raw"),
             float(fit.test[fit.best]),
             study.error,
             f"{float(analysis.case_summary(here, study).rhat[0]):.2f}",
@@ -151,25 +148,21 @@ def scaling(spec: RealDataSpec, found: Study, cancel: Any) -> Table:
         )
         for column, value in zip(columns, row, strict=True):
             columns[column].append(value)
-    what = "cross-entropy" if analysis.problem(spec).classes else "RMSE"
-    caption = (
-        f"Test {what}, on the same rows. Scaling uses the mean and sd of the rows learned from only. With the "
-        f"columns as "
-        "they are the same prior means another thing for each of them."
-    )
-    return Table("With and without scaling", columns, caption)
+    caption = WORDS.phrase("panels.scaling_caption", what=scenes.error_name(analysis.problem(spec)))
+    return Table(WORDS.phrase("panels.scaling"), columns, caption)
 
 
 def diagnostics(spec: RealDataSpec, cancel: Any) -> Table:
     """R-hat and effective draws of the function at test rows, and what it cost."""
+    title = WORDS.phrase("panels.agree")
     if spec.lottery:
-        return Table("Do the chains agree?", {"not run": ["no chain runs: draws from an urn do not hang on each other"]})
+        return Table(title, {"not run": [WORDS.phrase("panels.no_chain")]})
     if spec.show == "protocol" or not analysis.is_here(spec):
-        return Table("Do the chains agree?", {"not run": ["R-hat of each sampled model stands in the card above, once it has been run"]})
+        return Table(title, {"not run": [WORDS.phrase("panels.in_card")]})
     try:
         recording = analysis.chains(spec).upto(spec.draws, cancel)
     except InterruptedError:
-        return Table("Do the chains agree?", {"state": ["stopped"]})
+        return Table(title, {"state": [WORDS.phrase("panels.stopped")]})
     rows = analysis.problem(spec)
     summary = recording.function_diagnostics(rows.x_test[: analysis.WATCHED])
     price = cost(recording, summary)
@@ -181,12 +174,18 @@ def diagnostics(spec: RealDataSpec, cancel: Any) -> Table:
         "ESS bulk": list(np.round(summary.ess_bulk)),
         "ESS tail": list(np.round(summary.ess_tail)),
     }
-    what = "log odds of class 1" if rows.classes else f"{plain(scenes.word(rows.task.target))} without noise"
-    caption = (
-        f"Of the function ({what}), as weights may trade places. {chains(recording.draws.shape[0])}, "
-        f"{price.gradient_evaluations:,} gradients in {price.seconds:.2g} s, {price.ess_per_second:,.0f} effective "
-        f"draws "
-        f"a second at the worst row, {int(recording.divergent.sum())} divergent. The trained network took "
-        f"{analysis.fit(spec).trained.seconds:.2g} s."
+    if rows.classes:
+        what = WORDS.phrase("panels.log_odds")
+    else:
+        what = WORDS.phrase("panels.without_noise", target=plain(scenes.word(rows.task.target)))
+    caption = WORDS.phrase(
+        "panels.cost",
+        what=what,
+        chains=chains(recording.draws.shape[0]),
+        gradients=price.gradient_evaluations,
+        seconds=price.seconds,
+        effective=price.ess_per_second,
+        divergent=int(recording.divergent.sum()),
+        trained=analysis.fit(spec).trained.seconds,
     )
-    return Table("Do the chains agree?", columns, caption)
+    return Table(title, columns, caption)

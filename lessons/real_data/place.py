@@ -16,12 +16,13 @@ from engine import urn
 from engine.judge import Average, Check, averages_check
 from engine.kept import kept
 from engine.networks import NetworkRecording
-from lessons.families.powerball import NAMES, PRINTED, RIVALS, TEST, TINY, crossing, error_of, expected
+from lessons.families.powerball import PRINTED, RIVALS, TEST, TINY, crossing, error_of, expected
 from lessons.real_data import analysis
-from lessons.real_data.spec import RealDataSpec
+from lessons.real_data.spec import WORDS, RealDataSpec
 
 Array = NDArray[np.float64]
 
+NAMES = WORDS["models"]
 CHAINS, DRAWN = 4, 10_000  # draws by which the best rule is checked
 
 
@@ -153,7 +154,7 @@ def checks(spec: RealDataSpec, cancel: Any) -> Sequence[Check]:
         right.append(((said > 0.5) == (y == 1)).reshape(-1, 2).mean(axis=1))
         nats.append(-np.log(np.where(y == 1, said, 1.0 - said)).reshape(-1, 2).mean(axis=1))
     averages = [
-        Average("the share that the best rule has right", np.array(right), best_accuracy(spec.balls) / 100.0),
-        Average("the log loss of the exact probabilities", np.array(nats), powerball.least_nats(spec.balls)),
+        Average(WORDS.phrase("checks.best_right"), np.array(right), best_accuracy(spec.balls) / 100.0),
+        Average(WORDS.phrase("checks.best_nats"), np.array(nats), powerball.least_nats(spec.balls)),
     ]
-    return [*run, averages_check("the best rule", averages)]
+    return [*run, averages_check(WORDS.phrase("checks.best"), averages)]

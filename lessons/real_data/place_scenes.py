@@ -17,10 +17,10 @@ from app.kit.text import number
 from datasets import powerball
 from datasets.powerball import WHITE
 from engine.networks import NetworkRecording
-from lessons.families.powerball import CUT, NAMES, PRINTED, RIVALS, TEST, crossing, error_of, expected
+from lessons.families.powerball import CUT, PRINTED, RIVALS, TEST, crossing, error_of, expected
 from lessons.real_data import analysis, place
-from lessons.real_data.place import Model
-from lessons.real_data.spec import RealDataSpec
+from lessons.real_data.place import NAMES, Model
+from lessons.real_data.spec import WORDS, RealDataSpec
 
 Array = NDArray[np.float64]
 
@@ -37,22 +37,19 @@ def _curve(made: Scene, spec: RealDataSpec) -> Panel:
     """P(smallest | x): what is exact, and what was seen."""
     panel = made.panel(
         "curve",
-        title="Was it the smallest, or the third?",
-        x=Axis("number shown x", 0.0, spec.balls + 1.0),
-        y=Axis("P(smallest)", -0.03, 1.03),
+        title=WORDS.phrase("place.curve"),
+        x=Axis(WORDS.phrase("place.shown"), 0.0, spec.balls + 1.0),
+        y=Axis(WORDS.phrase("place.smallest"), -0.03, 1.03),
     )
     x = place.numbers(spec)
-    panel.points(np.column_stack([x, place.shares(spec)]), role="muted", shape="ring", size=2.6, label="share among rows learned from")
-    panel.line(x, place.exact(spec), role="truth", dash=True, label="exact")
+    panel.points(np.column_stack([x, place.shares(spec)]), role="muted", shape="ring", size=2.6, label=WORDS.phrase("place.share"))
+    panel.line(x, place.exact(spec), role="truth", dash=True, label=WORDS.phrase("place.exact"))
     return panel
 
 
 def _rule(spec: RealDataSpec) -> str:
     best = powerball.best_rule(spec.balls)
-    return (
-        f"best rule: the smallest if x ≤ {best.cut}. Right in {100 * best.accuracy:.3f} %; the least log loss is "
-        f"{powerball.least_nats(spec.balls):.5f} nats"
-    )
+    return WORDS.phrase("place.rule_card", cut=best.cut, right=100 * best.accuracy, nats=powerball.least_nats(spec.balls))
 
 
 # While the network learns ---------------------------------------------------------------------------------------------
@@ -63,48 +60,47 @@ def training_picture(spec: RealDataSpec) -> bytes:
     fit = analysis.fit(spec)
     said = place.curves(spec, fit.trained.path)
     looks = len(said)
-    made = _scene(spec, looks, f"A network learns from {spec.rows} numbers of draws, beside the rule that no other beats.")
+    made = _scene(spec, looks, WORDS.phrase("place.training", rows=spec.rows))
     made.layout("curve*11 cuts*9 / luck*11 loss*9", [250, 220])
     panel = _curve(made, spec)
-    panel.line(place.numbers(spec), said, show="at", role="proposal", label="trained network")
+    panel.line(place.numbers(spec), said, show="at", role="proposal", label=WORDS.phrase("stage.trained"))
     accuracy, nats = np.array([expected(p) for p in said]).T
     epochs = np.linspace(0, spec.epochs, looks)
     _loss(made, spec, epochs, fit.train, nats)
     _cuts(made, spec, np.array([crossing(p) for p in said]), accuracy)
     _luck(made, spec, place.tests(spec, looks))
     rows = analysis.problem(spec)
-    made.readout(
-        "data",
-        f"{rows.task.card.name}: {number(len(rows.task.y) // 2)} draws of {WHITE} from {spec.balls}, two numbers each: "
-        f"{number(len(rows.y))} rows to learn from, {number(len(rows.y_test))} to test on",
-    )
-    made.readout(
-        "now",
-        "epoch {epoch:.0f}: the trained network is right in {accuracy:.2f} %, expected over the urn, with {nats:.4f} nats",
-        epoch=epochs,
-        accuracy=accuracy,
-        nats=nats,
-    )
-    made.say("Epoch {epoch:.0f}: right in {accuracy:.2f} % over the urn.", epoch=epochs, accuracy=accuracy)
+    counts = {"draws": len(rows.task.y) // 2, "learned": len(rows.y), "tested": len(rows.y_test)}
+    told = {name: number(count) for name, count in counts.items()}
+    made.readout("data", WORDS.phrase("place.data_card", name=rows.task.card.name, white=WHITE, balls=spec.balls, **told))
+    made.readout("now", WORDS.phrase("place.epoch_card"), epoch=epochs, accuracy=accuracy, nats=nats)
+    made.say(WORDS.phrase("place.said_training"), epoch=epochs, accuracy=accuracy)
     made.table({"epoch": epochs, "expected accuracy (%)": accuracy, "expected log loss (nats)": nats})
     return made.encode()
 
 
 def _loss(made: Scene, spec: RealDataSpec, epochs: Array, train: Array, nats: Array) -> None:
-    panel = made.panel("loss", title="Log loss while it learns", x=Axis("epoch", 0, spec.epochs), y=Axis("nats a row", 0.3, 0.72))
-    panel.line(epochs, train, show="upto", role="muted", width=1.2, label="rows learned from")
-    panel.line(epochs, nats, show="upto", role="proposal", label="expected over the urn")
-    panel.rule(y=powerball.least_nats(spec.balls), role="truth", dash=True, label="nothing is below")
+    x, y = Axis(WORDS.phrase("stage.epoch"), 0, spec.epochs), Axis(WORDS.phrase("stage.nats_a_row"), 0.3, 0.72)
+    panel = made.panel("loss", title=WORDS.phrase("place.loss"), x=x, y=y)
+    panel.line(epochs, train, show="upto", role="muted", width=1.2, label=WORDS.phrase("stage.learned_from"))
+    panel.line(epochs, nats, show="upto", role="proposal", label=WORDS.phrase("place.expected"))
+    panel.rule(y=powerball.least_nats(spec.balls), role="truth", dash=True, label=WORDS.phrase("place.least"))
 
 
 def _cuts(made: Scene, spec: RealDataSpec, torn: Array, accuracy: Array) -> None:
     cuts = np.arange(1.0, spec.balls)
-    panel = made.panel("cuts", title="“The smallest” up to this number", x=Axis("cut", 0.0, spec.balls), y=Axis("right (%)", 50.0, 90.0))
-    panel.line(cuts, place.by_cut(spec), role="truth", label="exact")
+    x, y = Axis(WORDS.phrase("place.cut"), 0.0, spec.balls), Axis(WORDS.phrase("place.right"), 50.0, 90.0)
+    panel = made.panel("cuts", title=WORDS.phrase("place.cuts"), x=x, y=y)
+    panel.line(cuts, place.by_cut(spec), role="truth", label=WORDS.phrase("place.exact"))
     for which, role in (("process", "chain-3"), ("network", "posterior")):
-        panel.rule(y=PRINTED[which], role=role, dash=True, label=f"printed: {NAMES[which]}, {PRINTED[which]}")
-    panel.rule(x=float(CUT), role="muted", dash=True, label=f"printed: torn around {CUT}")
-    panel.points(np.column_stack([torn - 0.5, accuracy]), show="at", role="proposal", shape="diamond", size=5.0, label="trained network")
+        panel.rule(y=PRINTED[which], role=role, dash=True, label=_printed(NAMES[which], which))
+    panel.rule(x=float(CUT), role="muted", dash=True, label=WORDS.phrase("place.printed_cut", cut=CUT))
+    ends, label = np.column_stack([torn - 0.5, accuracy]), WORDS.phrase("stage.trained")
+    panel.points(ends, show="at", role="proposal", shape="diamond", size=5.0, label=label)
+
+
+def _printed(name: str, which: str) -> str:
+    return WORDS.phrase("place.printed", name=name, accuracy=PRINTED[which])
 
 
 def _luck(made: Scene, spec: RealDataSpec, right: Array) -> None:
@@ -113,14 +109,14 @@ def _luck(made: Scene, spec: RealDataSpec, right: Array) -> None:
     best, error = place.best_accuracy(spec.balls), error_of(place.best_accuracy(spec.balls), spec.test_rows)
     low, high = min(best - 4.0 * error, *(each - error for each in PRINTED.values())), max(best + 4.0 * error, *PRINTED.values())
     bars = math.ceil((high - low) / (100.0 * WIDE / spec.test_rows))
-    title = f"The best rule on {spec.test_rows} rows, again and again"
-    panel = made.panel("luck", title=title, x=Axis("right (%)", low, high), y=Axis("density", 0.0))
-    panel.histogram(right, bins=(low, high, bars), role="muted", label="test sets so far")
+    x, y = Axis(WORDS.phrase("place.right"), low, high), Axis(WORDS.phrase("stage.density"), 0.0)
+    panel = made.panel("luck", title=WORDS.phrase("place.luck", rows=spec.test_rows), x=x, y=y)
+    panel.histogram(right, bins=(low, high, bars), role="muted", label=WORDS.phrase("place.test_sets"))
     seen = (share > low) & (share < high)
-    panel.line(share[seen], p[seen] * spec.test_rows / 100.0, role="truth", label="exact")
+    panel.line(share[seen], p[seen] * spec.test_rows / 100.0, role="truth", label=WORDS.phrase("place.exact"))
     for which, role in (("network", "posterior"), ("forest", "chain-1"), ("process", "chain-3")):
-        name = "forest, AdaBoost" if which == "forest" else NAMES[which]
-        panel.rule(x=PRINTED[which], role=role, dash=True, label=f"printed: {name}, {PRINTED[which]}")
+        name = WORDS.phrase("place.both") if which == "forest" else NAMES[which]
+        panel.rule(x=PRINTED[which], role=role, dash=True, label=_printed(name, which))
 
 
 # Posterior ------------------------------------------------------------------------------------------------------------
@@ -150,13 +146,13 @@ def posterior_picture(spec: RealDataSpec, recording: NetworkRecording, rivals: S
     network = place.model("network", pooled.mean(axis=0))
     models = [network, *rivals]
     roles = [ROLES[which] for which in ("network", *RIVALS)]
-    made = _scene(spec, len(at), f"The posterior of a network, and {len(rivals)} other models, beside the rule that no other beats.")
+    made = _scene(spec, len(at), WORDS.phrase("place.posterior", others=len(rivals)))
     made.layout("curve*11 accuracy*9 / curve*11 kept*9 / running*20", [220, 220, 150])
     panel = _curve(made, spec)
     tails = (1.0 - spec.level) / 2.0
     low, high = np.quantile(pooled, (tails, 1.0 - tails), axis=0)
-    panel.line(x, network.p, band=(low, high), role="posterior", label=f"posterior mean, {100 * spec.level:.0f} % of the networks")
-    panel.line(x, curves[at, 0], show="at", role="ink", width=1.0, alpha=0.6, label="one network")
+    panel.line(x, network.p, band=(low, high), role="posterior", label=WORDS.phrase("place.mean", level=100 * spec.level))
+    panel.line(x, curves[at, 0], show="at", role="ink", width=1.0, alpha=0.6, label=WORDS.phrase("place.one"))
     for each, role in zip(models[1:], roles[1:], strict=False):
         panel.line(x, each.p, role=role, width=1.5, label=each.name)
     _accuracies(made, spec, models, roles)
@@ -166,54 +162,52 @@ def posterior_picture(spec: RealDataSpec, recording: NetworkRecording, rivals: S
     least = powerball.least_nats(spec.balls)
     running = made.panel(
         "running",
-        title="The mean of more and more networks",
-        x=Axis("draw of each chain", 0.0, float(drawn[-1])),
-        y=Axis("expected nats", least - 0.002, 1.02 * float(nats.max())),
+        title=WORDS.phrase("stage.running"),
+        x=Axis(WORDS.phrase("stage.draw"), 0.0, float(drawn[-1])),
+        y=Axis(WORDS.phrase("place.expected_nats"), least - 0.002, 1.02 * float(nats.max())),
     )
-    running.line(drawn, nats, show="upto", role="posterior", label="mean of the draws so far")
-    running.rule(y=least, role="truth", dash=True, label="nothing is below")
+    running.line(drawn, nats, show="upto", role="posterior", label=WORDS.phrase("stage.mean_so_far"))
+    running.rule(y=least, role="truth", dash=True, label=WORDS.phrase("place.least"))
     made.readout("best", _rule(spec))
     for index, each in enumerate(models):
         made.readout(f"model-{index}", _told(each))
     if waiting := list(RIVALS)[len(rivals) :]:
-        made.readout("waiting", f"still to come: {', '.join(NAMES[which] for which in waiting)}")
-    made.say("The mean of the draws so far is right in {accuracy:.2f} % over the urn.", accuracy=accuracy)
+        made.readout("waiting", WORDS.phrase("place.waiting_card", names=", ".join(NAMES[which] for which in waiting)))
+    made.say(WORDS.phrase("place.said_posterior"), accuracy=accuracy)
     made.table({"draw of each chain": drawn, "expected accuracy, mean so far (%)": accuracy, "expected log loss (nats)": nats})
     return made.encode()
 
 
 def _told(each: Model) -> str:
-    torn = f", torn at {each.torn:.1f}" if np.isfinite(each.torn) else ""
-    return (
-        f"{each.name}: right in {each.accuracy:.2f} % over the urn, {each.nats:.4f} nats{torn}. Printed: {each.printed} %, "
-        f"{abs(each.apart):.1f} standard errors {'above' if each.apart > 0.0 else 'below'} the best rule"
-    )
+    torn = ", " + WORDS.phrase("place.torn", at=each.torn) if np.isfinite(each.torn) else ""
+    here = WORDS.phrase("place.model_card", name=each.name, right=each.accuracy, nats=each.nats, torn=torn)
+    side = "place.above_card" if each.apart > 0.0 else "place.below_card"
+    return f"{here} {WORDS.phrase(side, printed=each.printed, errors=abs(each.apart))}"
 
 
 def _accuracies(made: Scene, spec: RealDataSpec, models: Sequence[Model], roles: Sequence[str]) -> None:
     """Each model over the urn, and as printed with two standard errors."""
     best = place.best_accuracy(spec.balls)
-    ticks = [(index + 1.0, name) for index, name in enumerate(("network", "forest", "AdaBoost", "Gauss"))]
+    ticks = [(index + 1.0, WORDS.phrase(f"short.{which}")) for index, which in enumerate(NAMES)]
     low = min(76.0, *(each.accuracy - 1.0 for each in models))
-    panel = made.panel(
-        "accuracy", title="Right, over the urn and as printed", x=Axis("", 0.4, 4.6, ticks=ticks), y=Axis("right (%)", low, 90.0)
-    )
-    panel.rule(y=best, role="truth", dash=True, label="best rule")
+    x, y = Axis("", 0.4, 4.6, ticks=ticks), Axis(WORDS.phrase("place.right"), low, 90.0)
+    panel = made.panel("accuracy", title=WORDS.phrase("place.accuracy"), x=x, y=y)
+    panel.rule(y=best, role="truth", dash=True, label=WORDS.phrase("place.best"))
     at, printed = np.arange(1.0, 1.0 + len(PRINTED)) + 0.12, np.array(list(PRINTED.values()))
     wide = 2.0 * error_of(best, TEST)
     panel.path(upright(at, printed - wide, printed + wide), role="muted", width=1.4)
-    panel.points(
-        np.column_stack([at, printed]), role="muted", shape="cross", size=4.0, label=f"printed, ± 2 standard errors of {TEST} rows"
-    )
+    label = WORDS.phrase("place.printed_errors", rows=TEST)
+    panel.points(np.column_stack([at, printed]), role="muted", shape="cross", size=4.0, label=label)
     for index, (each, role) in enumerate(zip(models, roles, strict=False)):
-        label = "here" if index == 0 else None
-        panel.points([[index + 0.88, each.accuracy]], role=role, shape="diamond", size=5.0, label=label)
+        here = WORDS.phrase("place.here") if index == 0 else None
+        panel.points([[index + 0.88, each.accuracy]], role=role, shape="diamond", size=5.0, label=here)
 
 
 def _kept(made: Scene, spec: RealDataSpec, models: Sequence[Model], roles: Sequence[str]) -> None:
     """What each says against what is so, number by number: exact calibration."""
-    panel = made.panel("kept", title="Is what they say so?", x=Axis("said: P(smallest)", -0.02, 1.02), y=Axis("exactly", -0.02, 1.02))
-    panel.path([[0.0, 0.0], [1.0, 1.0]], role="truth", dash=True, label="as said")
+    x, y = Axis(WORDS.phrase("place.said"), -0.02, 1.02), Axis(WORDS.phrase("place.exactly"), -0.02, 1.02)
+    panel = made.panel("kept", title=WORDS.phrase("place.kept"), x=x, y=y)
+    panel.path([[0.0, 0.0], [1.0, 1.0]], role="truth", dash=True, label=WORDS.phrase("place.as_said"))
     so = place.exact(spec)
     for each, role in zip(models, roles, strict=False):
         panel.path(np.column_stack([each.p, so]), role=role, width=1.8, label=each.name)
@@ -231,7 +225,7 @@ def models(spec: RealDataSpec) -> Table:
     best = powerball.best_rule(spec.balls)
     said = [place.exact(spec), *(each.p for each in every)]
     columns = {
-        "model": ["best rule", *(each.name for each in every)],
+        "model": [WORDS.phrase("place.best"), *(each.name for each in every)],
         "right over the urn (%)": [f"{100 * best.accuracy:.2f}", *(f"{each.accuracy:.2f}" for each in every)],
         f"right on {len(x)} test rows (%)": [f"{100 * np.mean((p[x - 1] > 0.5) == (rows.y_test > 0.5)):.2f}" for p in said],
         "printed (%)": ["–", *(f"{each.printed:.2f}" for each in every)],
@@ -239,12 +233,8 @@ def models(spec: RealDataSpec) -> Table:
         "torn at": [f"{powerball.crossing(spec.balls):.1f}", *(f"{each.torn:.1f}" for each in every)],
     }
     shares = ", ".join(str(math.ceil(accuracy / 100.0 * TEST)) for accuracy in dict.fromkeys(PRINTED.values()))
-    cut = (
-        f" A cut at {CUT}, where the printed network is torn, is right in {place.by_cut(spec)[CUT - 1]:.2f} %." if spec.balls > CUT else ""
-    )
-    caption = (
-        f"Over the urn: expected, without a test set. On {len(x)} rows an accuracy has a standard error of "
-        f"{error_of(100 * best.accuracy, len(x)):.1f} points, so such rows cannot rank these models. The printed accuracies are {shares} "
-        f"of {TEST} rows, cut to two places: of fewer rows not all of them are shares.{cut}"
-    )
-    return Table("Four models beside the best rule", columns, caption)
+    error = error_of(100 * best.accuracy, len(x))
+    caption = WORDS.phrase("panels.models_caption", rows=len(x), error=error, shares=shares, printed_rows=TEST)
+    if spec.balls > CUT:
+        caption += " " + WORDS.phrase("panels.models_cut", cut=CUT, right=place.by_cut(spec)[CUT - 1])
+    return Table(WORDS.phrase("panels.models"), columns, caption)

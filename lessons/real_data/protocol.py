@@ -19,7 +19,7 @@ from engine.networks import Network, start_network
 from engine.networks.predictive import outputs
 from engine.training import TrainingRun, TrainingSpec
 from lessons.real_data import analysis
-from lessons.real_data.spec import RealDataSpec
+from lessons.real_data.spec import WORDS, RealDataSpec
 
 UNITS = 10
 KERAS_STEP = 0.001  # Adam's in Keras, with batches of 32
@@ -31,14 +31,13 @@ POOLED = 1500  # draws that a prediction is averaged from
 class Model:
     """A row of a published table.
 
-    letter, name : for people
+    letter : by which the words name it, too
     kind : "trained" or "sampled"; hidden : units; weights : prior, of a sampled one
     decay, patience : of training: weight decay, and looks of early stopping (0: none)
     train, test, seconds : as printed
     """
 
     letter: str
-    name: str
     kind: str
     hidden: int
     train: float
@@ -48,26 +47,31 @@ class Model:
     decay: float = 0.0
     patience: int = 0
 
+    @property
+    def name(self) -> str:
+        """For people."""
+        return WORDS.phrase(f"published_models.{self.letter}")
+
 
 # Their penalty alpha * |theta|^2 beside a mean squared error is, beside half of it, a weight decay of alpha; beside a
 # cross-entropy it is one of 2 alpha.
 BOSTON = (
-    Model("A", "linear, weight decay", "trained", 0, 81.798, 60.074, 10.64, decay=0.3),
-    Model("B", "10 units", "trained", UNITS, 36.539, 25.650, 10.14),
-    Model("C", "10 units, weight decay", "trained", UNITS, 37.103, 25.542, 10.81, decay=0.3),
-    Model("D", "10 units, stopped early", "trained", UNITS, 37.512, 25.223, 8.66, patience=10),
-    Model("E", "Bayes, linear", "sampled", 0, 28.480, 17.760, 211.63),
-    Model("F", "Bayes, 10 units", "sampled", UNITS, 11.391, 9.340, 1496.69),
-    Model("G", "Bayes, each weight its own prior", "sampled", UNITS, 14.135, 10.869, 1851.46, weights="own_mean"),
+    Model("A", "trained", 0, 81.798, 60.074, 10.64, decay=0.3),
+    Model("B", "trained", UNITS, 36.539, 25.650, 10.14),
+    Model("C", "trained", UNITS, 37.103, 25.542, 10.81, decay=0.3),
+    Model("D", "trained", UNITS, 37.512, 25.223, 8.66, patience=10),
+    Model("E", "sampled", 0, 28.480, 17.760, 211.63),
+    Model("F", "sampled", UNITS, 11.391, 9.340, 1496.69),
+    Model("G", "sampled", UNITS, 14.135, 10.869, 1851.46, weights="own_mean"),
 )
 CREDIT = (
-    Model("A", "linear, weight decay", "trained", 0, 47.841, 67.646, 38.08, decay=0.2),
-    Model("B", "10 units", "trained", UNITS, 0.498, 0.565, 38.80),
-    Model("C", "10 units, weight decay", "trained", UNITS, 0.513, 0.558, 28.44, decay=0.2),
-    Model("D", "10 units, stopped early", "trained", UNITS, 0.503, 0.564, 6.15, patience=1),
-    Model("E", "Bayes, linear", "sampled", 0, 0.774, 0.685, 20.332),
-    Model("F", "Bayes, 10 units", "sampled", UNITS, 0.523, 0.539, 1233.58),
-    Model("G", "Bayes, each weight its own prior", "sampled", UNITS, 0.523, 0.539, 3640.28, weights="own_mean"),
+    Model("A", "trained", 0, 47.841, 67.646, 38.08, decay=0.2),
+    Model("B", "trained", UNITS, 0.498, 0.565, 38.80),
+    Model("C", "trained", UNITS, 0.513, 0.558, 28.44, decay=0.2),
+    Model("D", "trained", UNITS, 0.503, 0.564, 6.15, patience=1),
+    Model("E", "sampled", 0, 0.774, 0.685, 20.332),
+    Model("F", "sampled", UNITS, 0.523, 0.539, 1233.58),
+    Model("G", "sampled", UNITS, 0.523, 0.539, 3640.28, weights="own_mean"),
 )
 TABLES = {"boston": BOSTON, "credit": CREDIT}
 BASE_RATE = 0.2212  # of default among all 30,000 clients

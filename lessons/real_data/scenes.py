@@ -19,7 +19,7 @@ from lessons.families.powerball import RIVALS
 from lessons.real_data import analysis, lottery_scenes, place_scenes, protocol
 from lessons.real_data.analysis import LEVELS, Fit, Problem, Study
 from lessons.real_data.protocol import Model, Result
-from lessons.real_data.spec import RealDataSpec
+from lessons.real_data.spec import WORDS, RealDataSpec
 
 Array = NDArray[np.float64]
 
@@ -99,41 +99,36 @@ def training_picture(spec: RealDataSpec) -> bytes:
         rate=RATE,
         autoplay=True,
         theme=theme.palette(),
-        label=f"A network trained on {len(rows.y)} rows: its error along the training, and its guesses of {len(rows.y_test)} test rows.",
+        label=WORDS.phrase("stage.training", rows=len(rows.y), test_rows=len(rows.y_test)),
     )
     _guesses(made, spec, rows, fit, None, (0, 0, 11, 2), 380)
     _losses(made, spec, rows, fit, (11, 0, 9, 1))
     _case(made, spec, rows, fit, None, (11, 1, 9, 1))
     epochs = np.linspace(0, spec.epochs, looks)
     made.readout("data", _about(spec, rows))
-    what, unit = _error_name(rows), _unit(rows)
-    made.readout(
-        "now",
-        f"epoch {{epoch:.0f}}: {what} {{train:.3f}} on the rows learned from, {{test:.3f}} on the test rows ({unit})",
-        epoch=epochs,
-        train=fit.train,
-        test=fit.test,
-    )
+    what = error_name(rows)
+    made.readout("now", WORDS.phrase("stage.epoch_card", what=what, unit=_unit(rows)), epoch=epochs, train=fit.train, test=fit.test)
     made.readout("constant", _constant(spec, rows))
     if spec.training == "early_stopping":
-        made.readout("best", f"stopped early: the network of look {fit.best + 1} of {looks} is used")
+        made.readout("best", WORDS.phrase("stage.stopped_card", look=fit.best + 1, looks=looks))
     for index, note in enumerate(rows.task.notes):
         made.readout(f"note-{index}", note.replace("{", "(").replace("}", ")"))
-    made.say(f"Epoch {{epoch:.0f}}: test {what} {{test:.3f}}.", epoch=epochs, test=fit.test)
+    made.say(WORDS.phrase("stage.said_training", what=what), epoch=epochs, test=fit.test)
     made.table({"epoch": epochs, f"train {what}": fit.train, f"test {what}": fit.test})
     return made.encode()
 
 
-def _error_name(rows: Problem) -> str:
-    return "cross-entropy" if rows.classes else "RMSE"
+def error_name(rows: Problem) -> str:
+    """By what guesses are judged."""
+    return WORDS.phrase("stage.cross_entropy" if rows.classes else "stage.rmse")
 
 
 def _scale(rows: Problem) -> str:
-    return "nats a row" if rows.classes else word(rows.task.target)
+    return WORDS.phrase("stage.nats_a_row") if rows.classes else word(rows.task.target)
 
 
 def _unit(rows: Problem) -> str:
-    return _scale(rows) if rows.classes else f"in units of {_scale(rows)}"
+    return _scale(rows) if rows.classes else WORDS.phrase("stage.in_units", target=_scale(rows))
 
 
 def word(name: str) -> str:
@@ -148,21 +143,19 @@ def class_one(rows: Problem) -> str:
 
 
 def _about(spec: RealDataSpec, rows: Problem) -> str:
-    kind = f"“{word(rows.classes[1])}” or “{word(rows.classes[0])}”" if rows.classes else "a number"
-    return (
-        f"{rows.task.card.name}: {word(rows.task.target)} ({kind}) from {len(rows.task.names)} columns. Of "
-        f"{len(rows.task.y):,} rows {len(rows.y):,} to learn from and {len(rows.y_test):,} to test on"
-    )
+    if rows.classes:
+        kind = WORDS.phrase("stage.two_classes", one=word(rows.classes[1]), other=word(rows.classes[0]))
+    else:
+        kind = WORDS.phrase("stage.a_number")
+    counts = {"columns": len(rows.task.names), "rows": len(rows.task.y), "learned": len(rows.y), "tested": len(rows.y_test)}
+    return WORDS.phrase("stage.data_card", name=rows.task.card.name, target=word(rows.task.target), kind=kind, **counts)
 
 
 def _constant(spec: RealDataSpec, rows: Problem) -> str:
     value = analysis.constant(spec)
     if not rows.classes:
-        return f"always the mean {rows.y_units.mean():.4g}: RMSE {value:.4g}"
-    return (
-        f"always the base rate {rows.rate:.3g}: {value:.3f} nats on the test rows; H({rows.rate:.3g}) = "
-        f"{binary_entropy(rows.rate):.3f} where they have the same share"
-    )
+        return WORDS.phrase("stage.always_mean_card", mean=rows.y_units.mean(), error=value)
+    return WORDS.phrase("stage.always_rate_card", rate=rows.rate, error=value, entropy=binary_entropy(rows.rate))
 
 
 def _losses(made: Scene, spec: RealDataSpec, rows: Problem, fit: Fit, place: Place) -> None:
@@ -172,21 +165,22 @@ def _losses(made: Scene, spec: RealDataSpec, rows: Problem, fit: Fit, place: Pla
     low, high = 0.0, float(1.15 * min(finite.max(), 3.0 * analysis.constant(spec)))
     panel = made.panel(
         "loss",
-        title="Error while it learns",
-        x=Axis("epoch", 0, spec.epochs),
-        y=Axis(f"{_error_name(rows)} ({_scale(rows)})", low, high),
+        title=WORDS.phrase("stage.loss"),
+        x=Axis(WORDS.phrase("stage.epoch"), 0, spec.epochs),
+        y=Axis(f"{error_name(rows)} ({_scale(rows)})", low, high),
         place=place,
         height=190,
     )
-    for values, role, dash, words in ((fit.train, "muted", True, "rows learned from"), (fit.test, "proposal", False, "test rows")):
-        panel.line(at, np.minimum(values, high), show="upto", role=role, dash=dash, label=words)
-    panel.rule(y=analysis.constant(spec), role="reject", dash=True, label="always the " + _always(rows))
+    for values, role, dash, words in ((fit.train, "muted", True, "learned_from"), (fit.test, "proposal", False, "test_rows")):
+        panel.line(at, np.minimum(values, high), show="upto", role=role, dash=dash, label=WORDS.phrase(f"stage.{words}"))
+    panel.rule(y=analysis.constant(spec), role="reject", dash=True, label=always(bool(rows.classes)))
     if spec.training == "early_stopping":
-        panel.rule(x=float(at[fit.best]), role="reject", label="stopped")
+        panel.rule(x=float(at[fit.best]), role="reject", label=WORDS.phrase("stage.stopped"))
 
 
-def _always(rows: Problem) -> str:
-    return "base rate" if rows.classes else "mean"
+def always(classes: bool) -> str:
+    """The constant guess that all others are held against."""
+    return WORDS.phrase("stage.always_rate" if classes else "stage.always_mean")
 
 
 # Guesses of the test rows ---------------------------------------------------------------------------------------------
@@ -202,67 +196,62 @@ def _guesses(made: Scene, spec: RealDataSpec, rows: Problem, fit: Fit, found: St
     low, high = min(float(v.min()) for v in every), max(float(v.max()) for v in every)
     pad = 0.04 * (high - low)
     name = word(rows.task.target)
-    title = "What is guessed, and what was" if found is None else f"Intervals of {100 * spec.level:.0f} %"
+    title = WORDS.phrase("stage.guesses") if found is None else WORDS.phrase("stage.intervals", level=100 * spec.level)
     panel = made.panel(
         "guesses",
         title=title,
-        x=Axis(f"true {name}", float(y.min()) - pad, float(y.max()) + pad),
-        y=Axis(f"guessed {name}", low - pad, high + pad),
+        x=Axis(WORDS.phrase("stage.true", name=name), float(y.min()) - pad, float(y.max()) + pad),
+        y=Axis(WORDS.phrase("stage.guessed", name=name), low - pad, high + pad),
         place=place,
         height=height,
     )
     ends = [float(y.min()), float(y.max())]
-    panel.line(ends, ends, role="truth", dash=True, label="guess = truth")
+    panel.line(ends, ends, role="truth", dash=True, label=WORDS.phrase("stage.guess_is_truth"))
     if found is not None:
-        for mask, role, words in ((found.held, "posterior", "interval holds the truth"), (~found.held, "reject", "misses it")):
+        for mask, role, words in ((found.held, "posterior", "stage.holds"), (~found.held, "reject", "stage.misses")):
             if mask.any():
                 panel.path(upright(y[mask], found.low[mask], found.high[mask]), role=role, width=1.4, alpha=0.7)
                 shape = "circle" if role == "posterior" else "cross"
                 size = 2.6 if role == "posterior" else 4.0
-                panel.points(np.column_stack([y[mask], found.guess[mask]]), role=role, shape=shape, size=size, label=words)
+                panel.points(np.column_stack([y[mask], found.guess[mask]]), role=role, shape=shape, size=size, label=WORDS.phrase(words))
     panel.points(
         np.column_stack([y, fit.guess]),
         role="proposal",
         shape="ring" if found is not None else "circle",
         size=2.6,
         alpha=0.8,
-        label="trained network",
+        label=WORDS.phrase("stage.trained"),
     )
     at = analysis.case(spec)
     guess = fit.guess[at] if found is None else found.guess[at]
-    panel.points([[y[at], guess]], role="highlight", shape="diamond", size=6.0, label=f"case {spec.case}")
+    panel.points([[y[at], guess]], role="highlight", shape="diamond", size=6.0, label=WORDS.phrase("stage.case", case=spec.case))
 
 
 def _probabilities(made: Scene, spec: RealDataSpec, rows: Problem, fit: Fit, found: Study | None, place: Place, height: int) -> None:
     guess = fit.guess if found is None else found.guess
     rank = np.empty(len(guess))
     rank[np.argsort(guess, kind="stable")] = np.arange(1, len(guess) + 1)
-    title = "Test rows in order of their probability"
     panel = made.panel(
         "guesses",
-        title=title,
-        x=Axis("rank of the test row", 0, len(guess) + 1),
+        title=WORDS.phrase("stage.probabilities"),
+        x=Axis(WORDS.phrase("stage.rank"), 0, len(guess) + 1),
         y=Axis(f"P({class_one(rows)})", -0.03, 1.03),
         place=place,
         height=height,
     )
     if found is not None:
         panel.path(upright(rank, found.low, found.high), role="posterior", width=1.4, alpha=0.5)
-        panel.points(np.column_stack([rank, fit.guess]), role="proposal", shape="ring", size=2.2, alpha=0.7, label="trained network")
+        trained = np.column_stack([rank, fit.guess])
+        panel.points(trained, role="proposal", shape="ring", size=2.2, alpha=0.7, label=WORDS.phrase("stage.trained"))
     for value, shape in ((0, "circle"), (1, "square")):
         mask = rows.y_test == value
         if mask.any():
-            panel.points(
-                np.column_stack([rank[mask], guess[mask]]),
-                role=f"class-{value}",
-                shape=shape,
-                size=3.0,
-                label=f"was {word(rows.classes[value])}",
-            )
-    panel.rule(y=analysis.best_threshold(spec), role="reject", dash=True, label="threshold of the costs")
-    panel.rule(y=rows.rate, role="truth", dash=True, label="base rate")
+            label = WORDS.phrase("stage.was_class", name=word(rows.classes[value]))
+            panel.points(np.column_stack([rank[mask], guess[mask]]), role=f"class-{value}", shape=shape, size=3.0, label=label)
+    panel.rule(y=analysis.best_threshold(spec), role="reject", dash=True, label=WORDS.phrase("stage.threshold"))
+    panel.rule(y=rows.rate, role="truth", dash=True, label=WORDS.phrase("stage.base_rate"))
     at = analysis.case(spec)
-    panel.points([[rank[at], guess[at]]], role="highlight", shape="diamond", size=6.0, label=f"case {spec.case}")
+    panel.points([[rank[at], guess[at]]], role="highlight", shape="diamond", size=6.0, label=WORDS.phrase("stage.case", case=spec.case))
 
 
 # One case -------------------------------------------------------------------------------------------------------------
@@ -282,20 +271,20 @@ def _case(made: Scene, spec: RealDataSpec, rows: Problem, fit: Fit, found: Study
         low, high = min(reach) - pad, max(reach) + pad
     panel = made.panel(
         "case",
-        title=f"Case {spec.case}: one row",
+        title=WORDS.phrase("stage.one_case", case=spec.case),
         x=Axis(name, low, high),
-        y=Axis("density", 0.0, None if found else 1.0),
+        y=Axis(WORDS.phrase("stage.density"), 0.0, None if found else 1.0),
         place=place,
         height=190,
     )
     if values is not None:
-        label = "draws so far" if rows.classes else "new values, draws so far"
+        label = WORDS.phrase("stage.draws_so_far" if rows.classes else "stage.new_values")
         chosen = np.linspace(0, len(values) - 1, made.steps).astype(int)
         panel.histogram(values[chosen], bins=(low, high, BINS), role="posterior", label=label)
         if rows.classes:
             panel.rule(x=analysis.best_threshold(spec), role="reject", dash=True)
-    panel.rule(x=guess, role="proposal", label="what was guessed")
-    panel.rule(x=true, role="truth", dash=True, label="what was")
+    panel.rule(x=guess, role="proposal", label=WORDS.phrase("stage.was_guessed"))
+    panel.rule(x=true, role="truth", dash=True, label=WORDS.phrase("stage.was"))
 
 
 def case_values(spec: RealDataSpec, rows: Problem, found: Study) -> Array:
@@ -322,7 +311,7 @@ def posterior_picture(spec: RealDataSpec, found: Study) -> bytes:
         rate=RATE,
         autoplay=True,
         theme=theme.palette(),
-        label=f"{len(rows.y_test)} test rows under the posterior of a network, beside the trained network.",
+        label=WORDS.phrase("stage.posterior", test_rows=len(rows.y_test)),
     )
     _guesses(made, spec, rows, fit, found, (0, 0, 11, 2), 380)
     _case(made, spec, rows, fit, found, (11, 0, 9, 1))
@@ -334,40 +323,28 @@ def posterior_picture(spec: RealDataSpec, found: Study) -> bytes:
     drawn = (at + 1.0) * found.stride
     error = found.running[at]
     _running(made, spec, rows, fit, drawn, error, (0, 2, 20, 1))
-    what = _error_name(rows)
-    kept = f"{found.values.shape[0]} chains, {number(found.values.shape[0] * count)} draws used"
+    what, chains = error_name(rows), found.values.shape[0]
     made.readout("data", _about(spec, rows))
-    made.readout(
-        "error",
-        f"test {what} ({_unit(rows)}): mean of the draws so far {{error:.3f}}, of all {found.error:.3f}, "
-        f"trained network {fit.test[fit.best]:.3f} ({kept})",
-        error=error,
-    )
+    told = {"what": what, "unit": _unit(rows), "all": found.error, "trained": fit.test[fit.best]}
+    made.readout("error", WORDS.phrase("stage.error_card", chains=chains, draws=number(chains * count), **told), error=error)
     made.readout("constant", _constant(spec, rows))
     if rows.classes:
         cut = analysis.best_threshold(spec)
         ours, theirs = (float(analysis.costs(spec, p, rows.y_test, np.array([cut]))[0]) for p in (found.guess, fit.guess))
         half = float(analysis.costs(spec, found.guess, rows.y_test, np.array([0.5]))[0])
-        made.readout(
-            "cost",
-            f"threshold {spec.alarm_cost:g} / ({spec.alarm_cost:g} + {spec.miss_cost:g}) = {cut:.3f}: cost "
-            f"{ours:.3f} a row, trained network {theirs:.3f}; at 0.5 it is {half:.3f}",
-        )
+        costs = {"alarm": spec.alarm_cost, "miss": spec.miss_cost, "ours": ours, "theirs": theirs, "half": half}
+        made.readout("cost", WORDS.phrase("stage.cost_card", cut=cut, **costs))
     else:
         sd = float(np.sqrt(np.mean(found.noise_sd**2)))
-        made.readout(
-            "held",
-            f"intervals of {100 * spec.level:.0f} % hold {int(found.held.sum())} of {len(found.held)} test "
-            f"values ({100 * found.held.mean():.0f} %); noise sd {sd:.3g}, RMSE {found.error:.3g}",
-        )
+        held = {"held": int(found.held.sum()), "values": len(found.held), "share": 100 * found.held.mean()}
+        made.readout("held", WORDS.phrase("stage.held_card", level=100 * spec.level, sd=sd, error=found.error, **held))
     index = analysis.case(spec)
     spread = float(found.pooled[:, index].std())
-    made.readout(
-        "case", f"case {spec.case}: mean {found.guess[index]:.4g}, sd over networks {spread:.3g}, trained network {fit.guess[index]:.4g}"
-    )
+    guesses = {"mean": found.guess[index], "sd": spread, "trained": fit.guess[index]}
+    made.readout("case", WORDS.phrase("stage.case_card", case=spec.case, **guesses))
     for number_of, note in enumerate(rows.task.notes):
         made.readout(f"note-{number_of}", note.replace("{", "(").replace("}", ")"))
-    made.say(f"Test {what} of the mean of the draws so far {{error:.3f}}.", error=error)
+    made.say(WORDS.phrase("stage.said_posterior", what=what), error=error)
     made.table({"draw of each chain": drawn, f"test {what}, mean so far": error})
     return made.encode()
 
@@ -375,9 +352,9 @@ def posterior_picture(spec: RealDataSpec, found: Study) -> bytes:
 def _coverage(made: Scene, spec: RealDataSpec, rows: Problem, found: Study, place: Place) -> None:
     panel = made.panel(
         "coverage",
-        title="How much the intervals hold",
-        x=Axis("what they should hold", 0.0, 1.0),
-        y=Axis("share of test values held", 0.0, 1.03),
+        title=WORDS.phrase("stage.coverage"),
+        x=Axis(WORDS.phrase("stage.should_hold"), 0.0, 1.0),
+        y=Axis(WORDS.phrase("stage.held"), 0.0, 1.03),
         place=place,
         height=200,
     )
@@ -388,12 +365,12 @@ def _coverage(made: Scene, spec: RealDataSpec, rows: Problem, found: Study, plac
         band=(np.maximum(LEVELS - error, 0.0), np.minimum(LEVELS + error, 1.0)),
         role="truth",
         dash=True,
-        label="right, ± 2 sd of chance",
+        label=WORDS.phrase("stage.right"),
     )
-    panel.line(LEVELS, found.rates, role="posterior", label="posterior")
+    panel.line(LEVELS, found.rates, role="posterior", label=WORDS.phrase("stage.by_posterior"))
     panel.points(np.column_stack([LEVELS, found.rates]), role="posterior", size=2.6)
     rates = analysis.trained_rates(spec)
-    panel.line(LEVELS, rates, role="proposal", dash=True, label="network ± its residuals")
+    panel.line(LEVELS, rates, role="proposal", dash=True, label=WORDS.phrase("stage.residuals"))
     panel.rule(x=spec.level, role="muted", dash=True)
 
 
@@ -401,9 +378,9 @@ def _cost(made: Scene, spec: RealDataSpec, rows: Problem, fit: Fit, found: Study
     cuts = analysis.THRESHOLDS
     panel = made.panel(
         "cost",
-        title="Cost of a threshold",
-        x=Axis("flag above this probability", 0.0, 1.0),
-        y=Axis("cost a test row", 0.0),
+        title=WORDS.phrase("stage.cost"),
+        x=Axis(WORDS.phrase("stage.flag_above"), 0.0, 1.0),
+        y=Axis(WORDS.phrase("stage.cost_a_row"), 0.0),
         place=place,
         height=200,
     )
@@ -418,16 +395,16 @@ def _running(made: Scene, spec: RealDataSpec, rows: Problem, fit: Fit, drawn: Ar
     high = 1.1 * max(every + ([level] if level < 2.0 * max(every) else []))
     panel = made.panel(
         "running",
-        title="The mean of more and more networks",
-        x=Axis("draw of each chain", 0.0, float(drawn[-1])),
-        y=Axis(f"test {_error_name(rows)}", 0.9 * min(every), high),
+        title=WORDS.phrase("stage.running"),
+        x=Axis(WORDS.phrase("stage.draw"), 0.0, float(drawn[-1])),
+        y=Axis(WORDS.phrase("stage.test_error", what=error_name(rows)), 0.9 * min(every), high),
         place=place,
         height=170,
     )
-    panel.line(drawn, error, show="upto", role="posterior", label="mean of the draws so far")
+    panel.line(drawn, error, show="upto", role="posterior", label=WORDS.phrase("stage.mean_so_far"))
     panel.rule(y=float(fit.test[fit.best]), role="proposal")
     if level <= high:
-        panel.rule(y=level, role="reject", dash=True, label="always the " + _always(rows))
+        panel.rule(y=level, role="reject", dash=True, label=always(bool(rows.classes)))
 
 
 # A published table ----------------------------------------------------------------------------------------------------
@@ -442,30 +419,32 @@ def protocol_picture(spec: RealDataSpec, results: list[Result]) -> bytes:
         steps=1,
         rate=1.0,
         theme=theme.palette(),
-        label=f"{len(rows)} models of a published table: the printed errors, and ours for {len(results)} of them.",
+        label=WORDS.phrase("published.picture", models=len(rows), ran=len(results)),
     )
-    top, unit = TOPS[which], "mean squared error ($1000²)" if prices else "cross-entropy (nats a row)"
+    top, unit = TOPS[which], WORDS.phrase(f"published.error_{which}")
     labels = [model.letter for model in rows]
-    for column, (name, field) in enumerate((("Test rows", "test"), ("Rows learned from", "train"))):
+    for column, field in enumerate(("test", "train")):
         ours = np.zeros(len(rows))
         ours[: len(results)] = [min(getattr(result, field), top) for result in results]
-        panel = made.panel(field, title=name, y=Axis(unit, 0.0, top), place=(10 * column, 0, 10, 1), height=320)
+        panel = made.panel(
+            field, title=WORDS.phrase(f"published.{field}"), y=Axis(unit, 0.0, top), place=(10 * column, 0, 10, 1), height=320
+        )
         printed = np.minimum([getattr(model, field) for model in rows], top)
-        panel.bars(ours, labels=labels, truth=printed, role="posterior", label="here (marks: as printed)")
+        panel.bars(ours, labels=labels, truth=printed, role="posterior", label=WORDS.phrase("published.here"))
         level = _base_line(spec, column)
         if level is not None and level <= top:
-            panel.rule(y=level, role="reject", dash=True, label=f"always the {'mean' if prices else 'base rate'}")
-    made.readout("theirs", "Printed in Andersen and Roed-Sørensen 2021, and here: test error, error learned from, time")
+            panel.rule(y=level, role="reject", dash=True, label=always(not prices))
+    made.readout("theirs", WORDS.phrase("published.theirs_card"))
     for index, model in enumerate(rows):
         made.readout(model.letter, line(model, results[index] if index < len(results) else None, top))
     if not prices:
         rate = protocol.BASE_RATE
-        made.readout("base", f"H({rate}) = {binary_entropy(rate):.4f} nats: always saying {100 * rate:.4g} % to clients like these")
+        made.readout("base", WORDS.phrase("published.base_card", rate=rate, entropy=binary_entropy(rate), percent=100 * rate))
     if analysis.is_here(spec):
         train, test = protocol.constant(protocol.published(spec))
-        what = "the mean" if prices else f"{100 * protocol.BASE_RATE:.4g} %"
-        made.readout("constant", f"always {what}: {test:.4g} on these test rows, {train:.4g} on those learned from")
-    made.say(f"{len(results)} of {len(rows)} models have been run.")
+        what = WORDS.phrase("published.the_mean") if prices else f"{100 * protocol.BASE_RATE:.4g} %"
+        made.readout("constant", WORDS.phrase("published.constant_card", what=what, test=test, train=train))
+    made.say(WORDS.phrase("published.said", ran=len(results), models=len(rows)))
     ran = {
         f"{model.letter} {field}": np.array([getattr(result, field)])
         for model, result in zip(rows, results, strict=False)
@@ -484,12 +463,13 @@ def _base_line(spec: RealDataSpec, column: int) -> float | None:
 
 def line(model: Model, result: Result | None, top: float) -> str:
     """A model in words: what was printed, and what came out here."""
-    far = " (off the picture)" if max(model.test, model.train) > top else ""
-    words = f"{model.letter}, {model.name}: printed {model.test:.4g} and {model.train:.4g}"
-    words += f" in {number(model.seconds)} s{far}"
+    theirs = {"letter": model.letter, "name": model.name, "test": model.test, "train": model.train}
+    words = WORDS.phrase("published.printed", seconds=number(model.seconds), **theirs)
+    if max(model.test, model.train) > top:
+        words += " " + WORDS.phrase("published.off")
     if result is None:
-        return words + "; not run yet"
-    here = f"; here {result.test:.4g} and {result.train:.4g} in {number(result.seconds)} s"
+        return f"{words}; {WORDS.phrase('published.not_yet')}"
+    words += "; " + WORDS.phrase("published.ours", test=result.test, train=result.train, seconds=number(result.seconds))
     if np.isfinite(result.rhat):
-        here += f", R-hat {result.rhat:.2f}, {100 * result.divergent:.0f} % divergent"
-    return words + here
+        words += ", " + WORDS.phrase("published.sampled", rhat=result.rhat, divergent=100 * result.divergent)
+    return words

@@ -293,7 +293,7 @@ def test_a_setting_of_one_way_leaves_the_trainings_of_the_others_be():
 
 
 def test_the_loss_on_held_out_points_is_that_of_the_parameters_in_use():
-    found = held_out.course(WAYS, "weight decay")
+    found = held_out.course(WAYS, "decay")
     points, network = held_out.of(WAYS), WAYS.network()
     p = predictive.probabilities(network, found.path[-1:], points.x_held)[0]
     assert found.held[0, -1] == pytest.approx(-np.log(p[np.arange(len(p)), points.y_held]).mean())
@@ -303,7 +303,7 @@ def test_the_loss_on_held_out_points_is_that_of_the_parameters_in_use():
 
 def test_early_stopping_uses_the_lowest_look_so_far_and_goes_on_with_it():
     points = held_out.of(WAYS)
-    how = held_out.settings(WAYS, points.seed, **held_out.against(WAYS, "early stopping"))
+    how = held_out.settings(WAYS, points.seed, **held_out.against(WAYS, "stopping"))
     found = held_out.trained(WAYS.network(), points, how, 20)
     use = held_out.in_use(found, 101)
     assert found.stopped == "patience" and len(use) == 101
@@ -321,9 +321,7 @@ def test_what_is_done_against_overfitting_helps_on_new_points():
         assert less < -4.0 * error, name
     assert ANSWERS["new"](WAYS) == 2
     weak = WAYS.replace(decay=1e-5, keep=0.98, patience=50)
-    strong, error = held_out.mean_and_error(
-        held_out.course(weak, "weight decay").held[:, -1] - held_out.course(WAYS, "weight decay").held[:, -1]
-    )
+    strong, error = held_out.mean_and_error(held_out.course(weak, "decay").held[:, -1] - held_out.course(WAYS, "decay").held[:, -1])
     assert strong > 4.0 * error
 
 

@@ -330,7 +330,7 @@ def test_the_network_comes_to_the_exact_curve_and_rivals_beside_it():
     blob = scenes.live(FEWER)(job)
     assert job.reports[-1] == (FEWER.warmup + FEWER.draws + len(powerball.RIVALS),) * 2
     card = " ".join(str(token) for line in decode(blob)[0]["readouts"] for token in line["tokens"])
-    assert all(name in card for name in powerball.NAMES.values()) and "still to come" not in card
+    assert all(name in card for name in place.NAMES.values()) and "still to come" not in card
     curves, _ = place.drawn_curves(FEWER, analysis.chains(FEWER).run.recording())
     network = place.model("network", curves.mean(axis=(0, 1)))
     shown = slice(0, 45)  # where numbers are shown at all
