@@ -56,7 +56,6 @@ IN_PYTHON = {  # lessons whose words do not all stand in `words.toml` yet; none 
         "reproduce/errata",
         "spike_and_slab",
         "variational",
-        "weight_space",
         "weights",
     )
 }
