@@ -143,7 +143,7 @@ def _data_layer(panel: Panel, spec: WeightSpaceSpec) -> None:
     if spec.data == "xor":
         quarter = np.arctan2(x[:, 1], x[:, 0]) / (np.pi / 2)
         roles, shapes = ["class-0", "class-1"], ["circle", "cross"]
-        rows, labels = np.column_stack([quarter, y]), [WORDS.phrase("stage.class_0"), WORDS.phrase("stage.class_1")]
+        rows, labels = np.column_stack([quarter, y]), [WORDS.phrase("classes.0"), WORDS.phrase("classes.1")]
         panel.points(rows, classes=y.astype(int), role=roles, shape=shapes, size=3.5, label=labels)
         return
     if spec.data == "hump":
