@@ -22,6 +22,7 @@ LESSONS = ROOT / "lessons"
 
 SHOWN = {"alt", "caption", "help", "label", "title", "unit", "x", "y"}  # keywords whose strings are read, a single word, too
 IN_FIGURES = {"add_hline", "add_scatter", "add_vline"}  # of Plotly: there a `name` is read, too
+PLOTLY_S = {"textposition"}  # keywords there whose values are Plotly's own
 TITLED = {"Axis", "Figure", "Table"}  # what is handed to them is read
 DECLARED = {"choice", "integer", "number", "points", "seed_field", "text"}  # of `engine.spec`
 KEYED = {"key", "no_reason"}  # keywords that hand on names: of widgets, and of the numbers of a result
@@ -67,7 +68,8 @@ def _parts(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
         yield from (("title", child) for child in node.args)
         yield from (("", keyword) for keyword in node.keywords)
     elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") in IN_FIGURES:
-        yield from (("label" if keyword.arg == "name" else "", keyword.value) for keyword in node.keywords)
+        ours = (keyword for keyword in node.keywords if keyword.arg not in PLOTLY_S)
+        yield from (("label" if keyword.arg == "name" else "", keyword.value) for keyword in ours)
     elif isinstance(node, ast.Dict):
         yield from (("", value) for value in node.values)
     elif isinstance(node, ast.DictComp):

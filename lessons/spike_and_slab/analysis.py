@@ -40,7 +40,7 @@ from engine.spike_and_slab import (
     spike_and_slab,
 )
 from lessons.spike_and_slab import learning
-from lessons.spike_and_slab.spec import SpikeAndSlabSpec
+from lessons.spike_and_slab.spec import WORDS, SpikeAndSlabSpec
 
 Array = NDArray[np.float64]
 
@@ -189,7 +189,7 @@ def kernels(spec: SpikeAndSlabSpec) -> list[Kernel]:
     model = setup(spec).model
     if spec.variant == "exact":
         return [SelectionKernel(model)]
-    return [SelectionKernel(model, _sampled(spec), "The slab's constant is left out on purpose.")]
+    return [SelectionKernel(model, _sampled(spec), WORDS.phrase("checks.left_out"))]
 
 
 def audit(spec: SpikeAndSlabSpec, cancel: Any) -> list[Check]:
@@ -212,7 +212,7 @@ def faults(spec: SpikeAndSlabSpec) -> dict[str, SpikeAndSlabSpec]:
     """The page's switch."""
     if spec.part == "network" or spec.variant != "exact":
         return {}
-    return {"the slab's constant left out": spec.replace(variant="no_normaliser")}
+    return {WORDS.phrase("mistakes.no_normaliser"): spec.replace(variant="no_normaliser")}
 
 
 def _agreement_check(spec: SpikeAndSlabSpec) -> Check:
@@ -220,8 +220,8 @@ def _agreement_check(spec: SpikeAndSlabSpec) -> Check:
     size = run.included.sum(axis=2)
     square = (run.coefficients[:, :, setup(spec).model.always :] ** 2).mean(axis=2)
     values = np.concatenate([size[:, :, None], square[:, :, None], run.included], axis=2, dtype=np.float64)
-    names = ["the number of predictors that are in", "the mean square coefficient"]
-    return agreement_check(values, [*names, *(f"whether {label} is in" for label in setup(spec).labels)])
+    inside = (WORDS.phrase("checks.is_in", predictor=label) for label in setup(spec).labels)
+    return agreement_check(values, [WORDS.phrase("checks.size"), WORDS.phrase("checks.square"), *inside])
 
 
 def _inclusion_check(spec: SpikeAndSlabSpec, number: int, work: int) -> Check:
@@ -235,13 +235,13 @@ def _inclusion_check(spec: SpikeAndSlabSpec, number: int, work: int) -> Check:
         effective = ess_mean(values)
         blur = float(here.truth.inclusion_error[j]) ** 2 * (effective if np.isfinite(effective) else 0.0)
         sd = float(np.sqrt(max(true * (1.0 - true), 1.0 / values.size) + blur))
-        averages.append(Average(f"the share of sweeps with {label} in", values, true, sd))
-    words = f"The same kernel run longer ({run.included.shape[0]} chains of {run.included.shape[1]:,} sweeps). "
+        averages.append(Average(WORDS.phrase("checks.share", predictor=label), values, true, sd))
+    name = WORDS.phrase("checks.inclusion")
+    words = WORDS.phrase("checks.longer", chains=run.included.shape[0], sweeps=run.included.shape[1])
     if not averages:
-        sentence = words + "Every predictor is as good as certain, so no share can be judged."
-        return unknown("inclusion", sentence, kind="numbers", unit="MCSE")
-    found = averages_check("inclusion", averages, level=FIRST if number == 1 else SECOND)
-    return dataclasses.replace(found, sentence=words + found.sentence)
+        return unknown(name, f"{words} {WORDS.phrase('checks.certain')}", kind="numbers")
+    found = averages_check(name, averages, level=FIRST if number == 1 else SECOND)
+    return dataclasses.replace(found, sentence=f"{words} {found.sentence}")
 
 
 def _conditional_check(spec: SpikeAndSlabSpec) -> Check:
@@ -259,11 +259,8 @@ def _conditional_check(spec: SpikeAndSlabSpec) -> Check:
         known = total > 1e-200
         exact = inside[known] / total[known]
         largest = max(largest, float(np.max(np.abs(used[1:, j][known] - exact), initial=0.0)))
-    sentence = (
-        f"Each of the {p * (len(included) - 1):,} probabilities that chain 1 drew with was computed again from the "
-        f"two enumerated models it chooses between; largest difference {largest:.1e}."
-    )
-    return Check("conditionals", "pass" if largest < SAME else "fail", largest, SAME, sentence, kind="kernel")
+    sentence = WORDS.phrase("checks.conditionals_sentence", probabilities=p * (len(included) - 1), largest=largest)
+    return Check(WORDS.phrase("checks.conditionals"), "pass" if largest < SAME else "fail", largest, SAME, sentence, kind="kernel")
 
 
 def _bound_check(spec: SpikeAndSlabSpec) -> Check:
@@ -272,8 +269,5 @@ def _bound_check(spec: SpikeAndSlabSpec) -> Check:
     above = float(here.field.elbo.max() - here.truth.log_total)
     slack = 1e-6 + Z_LIMIT * here.truth.log_total_error  # of importance sampling (logistic)
     off = np.abs(here.field.inclusion[-1] - here.truth.inclusion)
-    sentence = (
-        f"Mean-field's ELBO ends {-above:.3g} nats below the log evidence, as it must. Its inclusion probabilities are "
-        f"off by up to {off.max():.2f} ({here.labels[int(off.argmax())]}): a known bias, not judged here."
-    )
-    return Check("bound", "pass" if above < slack else "fail", above, slack, sentence, "nats", kind="kernel")
+    sentence = WORDS.phrase("checks.bound_sentence", below=-above, off=off.max(), predictor=here.labels[int(off.argmax())])
+    return Check(WORDS.phrase("checks.bound"), "pass" if above < slack else "fail", above, slack, sentence, "nats", kind="kernel")

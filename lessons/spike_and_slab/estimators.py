@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from engine.kept import kept
 from engine.variational import NetworkRun, NetworkSpec, start_network
 from lessons.spike_and_slab import learning
-from lessons.spike_and_slab.spec import SpikeAndSlabSpec
+from lessons.spike_and_slab.spec import WORDS, SpikeAndSlabSpec
 
 Array = NDArray[np.float64]
 
-NAMES = {"score": "score function", "relaxed": "relaxed Bernoulli", "local": "local reparameterisation"}
+NAMES = WORDS["estimators"]
 EFFECTS = np.array([1.2, 0.0, -0.8, 0.0, 0.5, 0.0])
 ROWS = 60
 TRAINED = 200  # steps before the gradients are compared

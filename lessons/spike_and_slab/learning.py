@@ -28,7 +28,7 @@ from lessons.families import watched
 from lessons.families.digit_posteriors import sources
 from lessons.families.digit_posteriors.training import inputs
 from lessons.families.watched import Watched
-from lessons.spike_and_slab.spec import SpikeAndSlabSpec
+from lessons.spike_and_slab.spec import WORDS, SpikeAndSlabSpec
 
 Array = NDArray[np.float64]
 
@@ -38,18 +38,12 @@ MANY = 30  # networks of the figure over R
 BINS = 20
 RULES: dict[str, dict[str, Any]] = {
     "0.5": {"inclusion_prior": "own", "inclusion": 0.5},
-    "odds e⁻²": {"inclusion_prior": "aic"},
+    WORDS["options.weight_prior"]["aic"]: {"inclusion_prior": "aic"},
     "0.01": {"inclusion_prior": "own", "inclusion": 0.01},
     "0.001": {"inclusion_prior": "own", "inclusion": 0.001},
-    "odds n⁻²": {"inclusion_prior": "bic"},
+    WORDS["options.weight_prior"]["bic"]: {"inclusion_prior": "bic"},
 }
-METHODS = {
-    "spike_and_slab": "spike and slab",
-    "gaussian": "dense Gaussian",
-    "mixture": "dense mixture",
-    "concrete_dropout": "concrete dropout",
-    "horseshoe": "horseshoe",
-}
+METHODS = WORDS["families"]
 MASKS = 400  # drawn for the check
 LARGE_FRAMES = 24  # a message to the browser holds no more of so many pixels
 REPORTS = 30  # of a training on MNIST, an epoch
@@ -225,9 +219,14 @@ def fitted(spec: SpikeAndSlabSpec) -> NetworkFit:
     return ended(spec).fit
 
 
+def post_epochs(spec: SpikeAndSlabSpec) -> int:
+    """Epochs of post-training: half as many as before it."""
+    return max(5, spec.epochs // 2)
+
+
 def post_trained(spec: SpikeAndSlabSpec, mask: str) -> NetworkFit:
-    """Training on the bundled digits gone on for half as many epochs with the structure fixed."""
-    run = trained(network_spec(spec)).post_train(mask, epochs=max(5, spec.epochs // 2))
+    """Training on the bundled digits gone on with the structure fixed."""
+    run = trained(network_spec(spec)).post_train(mask, epochs=post_epochs(spec))
     run.advance(run.total)
     return run.fit()
 
@@ -258,32 +257,26 @@ def audit(spec: SpikeAndSlabSpec, cancel: Any) -> list[Check]:
 def checks(spec: SpikeAndSlabSpec, cancel: Any) -> list[Check]:
     """Has training come to rest? Its posterior cannot be enumerated; on MNIST the answer is known where no data reach."""
     fit = fitted(spec)
-    words = (
-        "How near these probabilities are to the exact posterior cannot be told: there are "
-        f"2^{fit.shape.weights:,} networks. The regression part shows on which side mean-field errs."
-    )
-    found = [rest_check(fit.history.elbo), unknown("posterior", words, kind="numbers")]
+    words = WORDS.phrase("checks.posterior_unknown", weights=fit.shape.weights)
+    found = [rest_check(fit.history.elbo), unknown(WORDS.phrase("checks.posterior"), words, kind="numbers")]
     return [*found, idle_check(spec, shared(spec).state.looks)] if is_large(spec) else found
 
 
 def idle_check(spec: SpikeAndSlabSpec, frames: Sequence[Frame]) -> Check:
     """Do the gates that no data reach stand at the prior at the end of a training, where the ELBO has its exact maximum?"""
-    idle = never_inked(spec)
+    idle, name = never_inked(spec), WORDS.phrase("checks.idle")
     if not idle.any():
-        words = "Every pixel is inked in some image: there are no gates that no data reach."
-        return unknown("gates without data", words, kind="numbers")
+        return unknown(name, WORDS.phrase("checks.all_inked"), kind="numbers")
     prior = price(network_spec(spec), len(data_of(spec).y))
     before, last = (np.array(frame.idle) for frame in frames[-2:])
     off = float(np.abs(last - prior).max()) + (2.0 * IDLE if is_planted(SHIFTED) else 0.0)
     moved = float(np.abs(last - before).max())
-    sentence = (
-        f"{idle.sum()} pixels are paper in every image, so nothing but the prior speaks of their {idle.sum() * spec.units:,} gates, "
-        f"and α must be {prior:.4g}. It is {last[0]:.4g} on average and off by {off:.1g} at most."
-    )
+    gates = {"pixels": idle.sum(), "gates": idle.sum() * spec.units}
+    sentence = WORDS.phrase("checks.idle_sentence", **gates, prior=prior, mean=last[0], off=off)
     verdict: Verdict = "pass" if off < IDLE else "unknown" if moved > ASTIR * off else "fail"
     if verdict == "unknown":
-        sentence += " It was still on its way when the training ended. More epochs would take it further."
-    return Check("gates without data", verdict, off, IDLE, sentence, "in α", kind="numbers")
+        sentence = f"{sentence} {WORDS.phrase('checks.on_its_way')}"
+    return Check(name, verdict, off, IDLE, sentence, WORDS.phrase("checks.in_alpha"), kind="numbers")
 
 
 def _masks_check(fit: NetworkFit) -> Check:
@@ -303,12 +296,10 @@ def _masks_check(fit: NetworkFit) -> Check:
         count = MASKS * work
         found = np.mean([fit.posterior.sample(rng) != 0.0 for _ in range(count)], axis=0)
         error = np.maximum(np.sqrt(np.diag(covariance) / count), 1e-6 * alpha.size)  # of single precision
-        words = (
-            f"{count} networks drawn use {100 * found.mean():.3f} % of the weights, the inclusion probabilities say "
-            f"{100 * alpha.mean():.3f} %. Of {len(aims)} such shares"
-        )
+        shares = {"used": 100 * found.mean(), "said": 100 * alpha.mean()}
+        words = WORDS.phrase("checks.masks_sentence", networks=count, **shares, shares=len(aims))
         z = aims @ (found - alpha) / error
-        return looked(number, "masks", z, correlation_of(covariance), words, kind="kernel")
+        return looked(number, WORDS.phrase("checks.masks"), z, correlation_of(covariance), words, kind="kernel")
 
     return two_looks(look)
 
@@ -329,8 +320,6 @@ def _divergence_check(fit: NetworkFit, rows: int = DIGITS_TRAIN) -> Check:
         outside = np.where(alpha < 1.0, (1.0 - alpha) * (np.log1p(-alpha) - np.log1p(-pi)), 0.0)
     formula = float((inside + outside).sum())
     off = abs(fit.posterior.kl() - formula) / max(1.0, abs(formula))
-    sentence = (
-        f"KL(q‖prior) is {fit.posterior.kl():,.1f} nats in training; the formula over {alpha.size:,} weights in double "
-        f"precision gives {formula:,.1f}."
-    )
-    return Check("KL", "pass" if off < 1e-3 else "fail", off, 1e-3, sentence, "of its size", kind="kernel")
+    sentence = WORDS.phrase("checks.kl_sentence", found=fit.posterior.kl(), weights=alpha.size, formula=formula)
+    verdict: Verdict = "pass" if off < 1e-3 else "fail"
+    return Check(WORDS.phrase("checks.kl"), verdict, off, 1e-3, sentence, WORDS.phrase("checks.of_its_size"), kind="kernel")

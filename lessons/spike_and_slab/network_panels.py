@@ -12,17 +12,19 @@ from engine.spec import MAX_SEED
 from lessons.families.digit_posteriors import sources
 from lessons.spike_and_slab import estimators, learning
 from lessons.spike_and_slab.learning import DRAWS, MANY, METHODS, RULES, digits, predicted
-from lessons.spike_and_slab.spec import SpikeAndSlabSpec
+from lessons.spike_and_slab.spec import WORDS, SpikeAndSlabSpec
 
 PRICE = {"inclusion_prior": "aic", "inclusion": 0.1}  # of the comparison with other families
 SIMULATIONS = 5  # trainings with random numbers of their own, by which the inclusion of a layer scatters
-LAYERS = ("first layer", "second layer", "output layer")
+LAYERS = tuple(WORDS["layers"].values())
+TYPICAL = 93.0  # % of the test digits that are read right
 # Hubin and Storvik 2019, table 2: mean inclusion of each layer, median of ten simulations and their sd
 PRINTED = {
     "MNIST": ((0.0520, 0.0598, 0.2217), (0.0005, 0.0003, 0.0064)),
     "Fashion-MNIST": ((0.0665, 0.0613, 0.2013), (0.0004, 0.0005, 0.0051)),
 }
-THRESHOLDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 0.97)
+HALF = 0.5  # the median model's threshold
+THRESHOLDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, HALF, 0.7, 0.9, 0.97)
 
 
 def panels(spec: SpikeAndSlabSpec, cancel: Any) -> list[Figure | Table]:
@@ -54,7 +56,10 @@ def _idle(spec: SpikeAndSlabSpec, cancel: Any) -> Table:
 
     masks = [fit.draw_weights(fit.spec.seed + number)[0][:-1][idle] != 0.0 for number in range(DRAWS)]
     columns: dict[str, Column] = {
-        "of their weights": ["α", "mean of the slab", "sd of the slab", "share in one network", f"share in at least one of {DRAWS}"],
+        "of their weights": [
+            *(WORDS.phrase(f"network_panels.{name}") for name in ("alpha", "slab_mean", "slab_sd", "in_one")),
+            WORDS.phrase("network_panels.in_any", draws=DRAWS),
+        ],
         "must be": [prior, 0.0, fit.spec.prior_sd, prior, 1.0 - (1.0 - prior) ** DRAWS],
         "is": [
             mean_of(fit.posterior.alpha),
@@ -64,55 +69,51 @@ def _idle(spec: SpikeAndSlabSpec, cancel: Any) -> Table:
             float(np.any(masks, axis=0).mean()),
         ],
     }
-    unreached = int(idle.sum()) * spec.units
-    caption = (
-        f"{idle.sum()} of the {len(idle)} pixels are paper in every image, and {unreached:,} of the {fit.shape.weights:,} weights "
-        "leave them. They change no prediction, so q must be the prior there: the one place where the exact posterior is known. "
-        f"Shares are of {DRAWS} networks drawn; averaged networks carry these weights along for nothing. The median model cuts "
-        f"them: {prior:.3g} is below ½."
-    )
-    return Table("Pixels that are never inked", columns, caption)
+    counts = {"idle": idle.sum(), "pixels": len(idle), "unreached": idle.sum() * spec.units, "weights": fit.shape.weights}
+    caption = WORDS.phrase("network_panels.idle_caption", **counts, draws=DRAWS, prior=prior)
+    return Table(WORDS.phrase("network_panels.idle"), columns, caption)
 
 
 def _modes(spec: SpikeAndSlabSpec, cancel: Any) -> Table:
     fit, data = learning.fitted(spec), learning.data_of(spec)
     truth = data.y_test
     rows = [
-        ("SM: one network drawn", predicted(fit, data, "SM")),
-        (f"MA: {DRAWS} networks averaged", predicted(fit, data, "MA")),
-        ("MED: median model, α > ½", predicted(fit, data, "MED")),
-        ("MEAN: expected weights", predicted(fit, data, "MEAN")),
+        (WORDS.phrase("network_panels.single"), predicted(fit, data, "SM")),
+        (WORDS.phrase("network_panels.averaged", draws=DRAWS), predicted(fit, data, "MA")),
+        (WORDS.phrase("network_panels.median"), predicted(fit, data, "MED")),
+        (WORDS.phrase("network_panels.expected"), predicted(fit, data, "MEAN")),
     ]
-    about = f"Post-training goes on for {max(5, spec.epochs // 2)} epochs with the structure (or the inclusion probabilities) held fixed."
     if learning.is_large(spec):
-        about = "Post-training, other priors and other families are shown on the bundled digits: here each would train as long again."
+        about = WORDS.phrase("network_panels.only_small")
     else:
+        about = WORDS.phrase("network_panels.post_training", epochs=learning.post_epochs(spec))
         median, masks = learning.post_trained(spec, "median"), learning.post_trained(spec, "probabilities")
-        rows.append(("MED after post-training", predicted(median, data, "MED")))
-        rows.append(("MA after post-training", predicted(masks, data, "MA")))
+        rows.append((WORDS.phrase("network_panels.median_after"), predicted(median, data, "MED")))
+        rows.append((WORDS.phrase("network_panels.averaged_after"), predicted(masks, data, "MA")))
     accuracy = [found.accuracy(truth) for _, found in rows]
     notes = " ".join(sorted({found.note for _, found in rows if found.note}))
-    caption = f"{len(truth):,} test digits. Weights used: by at least one of the networks averaged. {about} {notes}"
+    caption = f"{WORDS.phrase('network_panels.modes_caption', digits=len(truth), about=about)} {notes}"
     columns = {
         "prediction": [name for name, _ in rows],
         "right (%)": [f"{100 * a:.1f}" for a in accuracy],
         "standard error (%)": [f"{100 * noise(a, len(truth)):.1f}" for a in accuracy],
         "weights used (%)": [f"{100 * found.density:.1f}" for _, found in rows],
     }
-    return Table("Ways to predict", columns, caption.strip())
+    return Table(WORDS.phrase("network_panels.modes"), columns, caption.strip())
 
 
 def _samples(spec: SpikeAndSlabSpec, cancel: Any) -> Figure:
     fit, data = learning.fitted(spec), learning.data_of(spec)
-    figure = charts.blank("networks averaged R", "test digits right (%)")
+    figure = charts.blank(WORDS.phrase("drawn.averaged"), WORDS.phrase("network.right"))
     ends = []
     for mode, role, dash in (("MA", "posterior", "solid"), ("MED", "accept", "dash")):
         right = 100.0 * predicted(fit, data, mode, MANY).running_accuracy(data.y_test)
         line = {"color": theme.colour(role), "dash": dash}
         figure.add_scatter(x=np.arange(1, MANY + 1), y=right, mode="lines+markers", line=line, name=mode)
-        ends.append(f"{mode}: {right[0]:.1f} % with one, {right[DRAWS - 1]:.1f} % with {DRAWS}, {right[-1]:.1f} % with {MANY}")
-    caption = "; ".join(ends) + ". One sequence of draws each; MED draws slabs only."
-    return Figure("How many networks to average", figure, caption, caption)
+        found = {"first": right[0], "some": right[DRAWS - 1], "last": right[-1]}
+        ends.append(WORDS.phrase("network_panels.samples_item", mode=mode, **found, draws=DRAWS, many=MANY))
+    caption = WORDS.phrase("network_panels.samples_caption", listed="; ".join(ends))
+    return Figure(WORDS.phrase("network_panels.samples"), figure, caption, caption)
 
 
 def _inclusion(spec: SpikeAndSlabSpec, cancel: Any) -> Figure:
@@ -125,9 +126,9 @@ def _inclusion(spec: SpikeAndSlabSpec, cancel: Any) -> Figure:
             break
         fit = learning.fitted(spec) if large else learning.trained(learning.network_spec(spec, seed=seed)).fit()
         ours.append([float(layer[:-1].mean()) for layer in fit.inclusion_probabilities()])  # the last row is that of the biases
-    figure = charts.blank("", "mean of α")
+    figure = charts.blank("", WORDS.phrase("network_panels.mean_alpha"))
     middle, sd = np.median(ours, axis=0), np.std(ours, axis=0, ddof=len(ours) > 1)
-    rows: list[tuple[Any, ...]] = [("ours", (LAYERS[0], LAYERS[-1]), middle, sd, "posterior", "circle")]
+    rows: list[tuple[Any, ...]] = [(WORDS.phrase("network_panels.ours"), (LAYERS[0], LAYERS[-1]), middle, sd, "posterior", "circle")]
     looks = (("ink", "diamond-open"), ("muted", "square-open"))
     for (name, (printed, spread)), look in zip(PRINTED.items(), looks, strict=True):
         rows.append((name, LAYERS, np.array(printed), np.array(spread), *look))
@@ -143,20 +144,21 @@ def _inclusion(spec: SpikeAndSlabSpec, cancel: Any) -> Figure:
     data = learning.data_of(spec)
     prior = learning.price(learning.network_spec(spec), len(data.y))
     line = {"color": theme.colour("prior"), "dash": "dot"}
-    figure.add_scatter(x=LAYERS, y=[prior] * len(LAYERS), mode="lines", line=line, name="prior")
+    figure.add_scatter(x=LAYERS, y=[prior] * len(LAYERS), mode="lines", line=line, name=WORDS.phrase("network_panels.prior"))
     figure.update_xaxes(categoryorder="array", categoryarray=LAYERS)
     figure.update_yaxes(rangemode="tozero")
     margin = "" if large else " ± {:.3f}"
     told = ", ".join(f"{layer} {m:.3f}{margin.format(2 * s)}" for layer, m, s in zip(rows[0][1], middle, sd, strict=True))
-    about = "one training" if large else f"median of {len(ours)} trainings, ± 2 sd"
-    other = "Another network on these images" if large else "Other images and sizes"
-    caption = (
-        f"Mean inclusion probability. Ours, {data.side**2}–{spec.units}–10 on {'MNIST' if large else 'bundled digits'}: {told}; {about}. "
-        "MNIST and Fashion-MNIST: printed in Hubin and Storvik (2019), table 2, median of 10 simulations, ± 2 sd, three "
-        f"layers. Prior {prior:.3g}. There the output layer keeps the largest share, here "
-        f"{'too' if middle[-1] > middle[0] else 'it does not'}. {other}: compare the order of the layers."
+    size = "large" if large else "small"
+    network = {"pixels": data.side**2, "units": spec.units}
+    caption = WORDS.phrase(
+        "network_panels.inclusion_caption",
+        ours=WORDS.phrase(f"network_panels.ours_{size}", **network, layers=told, trainings=len(ours)),
+        prior=prior,
+        output=WORDS.phrase("network_panels.output_too" if middle[-1] > middle[0] else "network_panels.output_not"),
+        compare=WORDS.phrase(f"network_panels.compare_{size}"),
     )
-    return Figure("Inclusion, layer by layer", figure, caption, caption)
+    return Figure(WORDS.phrase("network_panels.inclusion"), figure, caption, caption)
 
 
 def _pruned(spec: SpikeAndSlabSpec, cancel: Any) -> Figure:
@@ -167,8 +169,8 @@ def _pruned(spec: SpikeAndSlabSpec, cancel: Any) -> Figure:
         kept.append(100.0 * fit.select(threshold).density)
         right.append(100.0 * found.accuracy(data.y_test))
         marks.append("circle-open" if found.note else "circle")
-    middle = THRESHOLDS.index(0.5)
-    figure = charts.blank("weights kept (%, log scale)", "test digits right (%)")
+    middle = THRESHOLDS.index(HALF)
+    figure = charts.blank(WORDS.phrase("network_panels.kept"), WORDS.phrase("network.right"))
     figure.add_scatter(
         x=kept,
         y=right,
@@ -179,15 +181,11 @@ def _pruned(spec: SpikeAndSlabSpec, cancel: Any) -> Figure:
         textfont={"color": theme.colour("muted")},
         line={"color": theme.colour("accept")},
         marker={"symbol": marks, "size": 9},
-        name="α > λ",
+        name=WORDS.phrase("network_panels.threshold"),
     )
     figure.update_xaxes(type="log")
-    caption = (
-        "Every weight with α above λ stays, the rest is cut; nothing is trained again. Numbers at the points: λ. At "
-        f"λ = 0.5, the median model: {right[middle]:.1f} % right with {kept[middle]:.2f} % of the weights. Open rings: "
-        "no path was left, the likeliest was added."
-    )
-    return Figure("Pruned", figure, caption, caption)
+    caption = WORDS.phrase("network_panels.pruned_caption", half=HALF, right=right[middle], kept=kept[middle])
+    return Figure(WORDS.phrase("network_panels.pruned"), figure, caption, caption)
 
 
 def _priors(spec: SpikeAndSlabSpec, cancel: Any) -> Figure:
@@ -200,7 +198,7 @@ def _priors(spec: SpikeAndSlabSpec, cancel: Any) -> Figure:
         used.append(100.0 * fit.posterior.density())
         right.append(100.0 * predicted(fit, data, "MA").accuracy(data.y_test))
         median.append(100.0 * predicted(fit, data, "MED").accuracy(data.y_test))
-    figure = charts.blank("weights that one draw uses (%, log scale)", "test digits right (%)")
+    figure = charts.blank(WORDS.phrase("network_panels.used"), WORDS.phrase("network.right"))
     for values, role, symbol, label in ((right, "posterior", "circle", "MA"), (median, "accept", "square", "MED")):
         figure.add_scatter(
             x=used,
@@ -215,11 +213,12 @@ def _priors(spec: SpikeAndSlabSpec, cancel: Any) -> Figure:
             marker={"symbol": symbol, "size": 9},
         )
     figure.update_xaxes(type="log")
-    caption = "Prior, from weak to strong: " + "; ".join(
-        f"{n}: {u:.1f} % used, MA {r:.1f} %, MED {m:.1f} %" for n, u, r, m in zip(names, used, right, median, strict=True)
+    listed = "; ".join(
+        WORDS.phrase("network_panels.priors_item", prior=n, used=u, averaged=r, median=m)
+        for n, u, r, m in zip(names, used, right, median, strict=True)
     )
-    caption += ". Same data, seed and epochs; stronger priors may want more epochs."
-    return Figure("Sparsity against accuracy", figure, caption, caption)
+    caption = WORDS.phrase("network_panels.priors_caption", listed=listed)
+    return Figure(WORDS.phrase("network_panels.priors"), figure, caption, caption)
 
 
 def _families(spec: SpikeAndSlabSpec, cancel: Any) -> Table:
@@ -233,12 +232,9 @@ def _families(spec: SpikeAndSlabSpec, cancel: Any) -> Table:
         for mode in ("SM", "MA", "MEAN"):
             columns[f"{mode} (%)"].append(f"{100 * predicted(fit, data, mode).accuracy(data.y_test):.1f}")
         columns["weights in a draw (%)"].append(f"{100 * predicted(fit, data, 'SM').density:.1f}")
-    caption = (
-        f"The same digits, seed and {spec.epochs} epochs, each family at the engine's standard settings (spike and "
-        "slab: prior odds e⁻² a weight) and not tuned. "
-        f"Standard error of a share near 93 %: {100 * noise(0.93, len(data.y_test)):.1f} %."
-    )
-    return Table("The same data by other families", columns, caption)
+    error = 100 * noise(TYPICAL / 100, len(data.y_test))
+    caption = WORDS.phrase("network_panels.families_caption", epochs=spec.epochs, near=TYPICAL, error=error)
+    return Table(WORDS.phrase("network_panels.families"), columns, caption)
 
 
 ROLES = {"score": "reject", "relaxed": "highlight", "local": "posterior"}
@@ -246,8 +242,9 @@ ROLES = {"score": "reject", "relaxed": "highlight", "local": "posterior"}
 
 def _bias(spec: SpikeAndSlabSpec, cancel: Any) -> Figure:
     here = estimators.small(spec.seed)
-    names = [f"x{j}" for j in range(1, len(here.exact))] + ["bias"]
-    figure = charts.blank("weight", "mean estimate − exact slope in ω", barmode="group")
+    names = [f"x{j}" for j in range(1, len(here.exact))] + [WORDS.phrase("network_panels.bias_weight")]
+    axes = WORDS.phrase("network_panels.weight"), WORDS.phrase("network_panels.bias_in_omega")
+    figure = charts.blank(*axes, barmode="group")
     told = []
     for name, label in estimators.NAMES.items():
         found = here.found[name]
@@ -255,14 +252,18 @@ def _bias(spec: SpikeAndSlabSpec, cancel: Any) -> Figure:
         look = {"color": theme.colour(ROLES[name], 0.8)}
         figure.add_bar(x=names, y=found.bias, error_y=error, name=label, marker=look)
         worst = float(np.max(np.abs(found.bias / found.error)))
-        told.append(f"{label}: sd {np.sqrt(np.mean(found.sd**2)):.2g}, worst bias {worst:.1f} standard errors")
-    caption = (
-        "A logistic regression with a switch on each of seven weights, where the slope of the ELBO in each ω can be "
-        f"added up over all {2 ** len(names)} masks (sizes there: {np.abs(here.exact).min():.2g} to "
-        f"{np.abs(here.exact).max():.2g}). Bars: mean of {estimators.ESTIMATES:,} estimates minus the exact slope, "
-        f"± 2 standard errors. {'; '.join(told)}."
+        sd = np.sqrt(np.mean(found.sd**2))
+        told.append(WORDS.phrase("network_panels.bias_item", estimator=label, sd=sd, worst=worst))
+    sizes = np.abs(here.exact)
+    caption = WORDS.phrase(
+        "network_panels.bias_caption",
+        masks=2 ** len(names),
+        least=sizes.min(),
+        most=sizes.max(),
+        estimates=estimators.ESTIMATES,
+        listed="; ".join(told),
     )
-    return Figure("Three estimators: bias", figure, caption, caption)
+    return Figure(WORDS.phrase("network_panels.bias"), figure, caption, caption)
 
 
 def _noise(spec: SpikeAndSlabSpec, cancel: Any) -> Table:
@@ -278,13 +279,8 @@ def _noise(spec: SpikeAndSlabSpec, cancel: Any) -> Table:
         "digits: sd in ω": [there[name][1] for name in estimators.NAMES],
         "as against local": [there[name][1] / there["local"][1] for name in estimators.NAMES],
     }
-    caption = (
-        "Root mean squares over the weights, of one estimate. The score function is unbiased: what its column shows is "
-        f"Monte Carlo error. On the digits, {estimators.ON_DIGITS} estimates over all training digits at the trained "
-        "q; the exact slope is not known there. Local reparameterisation takes each unit's input for normal, which is "
-        "nearly so where many weights add up; relaxed masks are never quite 0 or 1 (temperature 0.1)."
-    )
-    return Table("Three estimators: bias and noise", columns, caption)
+    caption = WORDS.phrase("network_panels.noise_caption", estimates=estimators.ON_DIGITS)
+    return Table(WORDS.phrase("network_panels.noise"), columns, caption)
 
 
 def cost(spec: SpikeAndSlabSpec) -> Table:
@@ -301,9 +297,5 @@ def cost(spec: SpikeAndSlabSpec) -> Table:
         "KL (nats)": [float(history.kl[-1])],
         "training digits right (%)": [f"{100 * history.accuracy[-1]:.1f}"],
     }
-    caption = (
-        f"One gradient of a minibatch of {fit.spec.batch} digits a step. There are no chains, so there is no R-hat and no "
-        "ESS. Local reparameterisation draws the sums in each unit as normals, so the energy is nearly, not quite, "
-        "that of q."
-    )
-    return Table("The training", columns, caption)
+    caption = WORDS.phrase("network_panels.cost_caption", batch=fit.spec.batch)
+    return Table(WORDS.phrase("network_panels.cost"), columns, caption)

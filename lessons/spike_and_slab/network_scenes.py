@@ -22,7 +22,7 @@ from lessons.families.sheets import sheet
 from lessons.families.watched import State
 from lessons.spike_and_slab import learning
 from lessons.spike_and_slab.learning import BINS, DRAWS, Frame, Learning, column, data_of
-from lessons.spike_and_slab.spec import SpikeAndSlabSpec
+from lessons.spike_and_slab.spec import WORDS, SpikeAndSlabSpec
 
 HEIGHT = 260
 RATE = 6.0  # looks a second
@@ -77,7 +77,7 @@ def picture(spec: SpikeAndSlabSpec, frames: Sequence[Frame], total: int | None, 
         autoplay=True,
         total=total,
         theme=theme.palette(),
-        label=f"Inclusion probabilities of all weights of a {inputs}-{spec.units}-10 network while it learns the digits.",
+        label=WORDS.phrase("network.picture", inputs=inputs, units=spec.units),
     )
     layers = [np.stack([frame.layers[depth] for frame in frames]) for depth in (0, 1)]
     _layers(made, spec, layers)
@@ -98,7 +98,17 @@ def side_of(layer: NDArray[Any]) -> int:
 
 def pixel_axes(side: int) -> tuple[Axis, Axis]:
     """x and y of an image whose cells are its pixels."""
-    return Axis("column", 0, side), Axis(f"row (top: {side})", 0, side)
+    return Axis(WORDS.phrase("network.column"), 0, side), Axis(WORDS.phrase("network.row", side=side), 0, side)
+
+
+def first_axes(units: int, rows: int) -> tuple[Axis, Axis]:
+    """x and y of the first layer of a small network, whose rows are pixels and a bias."""
+    return Axis(WORDS.phrase("network.unit"), 0, units), Axis(WORDS.phrase("network.pixel", bias=rows), 0, rows)
+
+
+def second_axes(units: int) -> tuple[Axis, Axis]:
+    """x and y of the second layer."""
+    return Axis(WORDS.phrase("stage.digit"), -0.5, 9.5), Axis(WORDS.phrase("network.unit_and_bias"), 0, units + 1)
 
 
 def as_images(layer: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -112,36 +122,27 @@ def _layers(made: Scene, spec: SpikeAndSlabSpec, layers: list[np.ndarray]) -> No
     units, side = spec.units, side_of(layers[0])
     pixels = np.minimum(2.0 * layers[0][:, :-1].mean(axis=2), 255.0)
     x, y = pixel_axes(side)
-    panel = made.panel("pixels", title="Mean α by pixel (0 to ½)", x=x, y=y, place=(0, 0, 5, 1), height=HEIGHT)
+    panel = made.panel("pixels", title=WORDS.phrase("network.by_pixel"), x=x, y=y, place=(0, 0, 5, 1), height=HEIGHT)
     images = np.rint(pixels).astype(np.uint8).reshape(-1, side, side)[:, ::-1]
     panel.heatmap(images, x=(0, side), y=(0, side), low=0.0, high=0.5, at=shown, colorbar=False)
+    title = WORDS.phrase("network.first")
     if learning.is_large(spec):
-        first_as_images(made, "first", "α: pixels to hidden", layers[0], (5, 0, 5, 1), low=0.0, high=1.0)
+        first_as_images(made, "first", title, layers[0], (5, 0, 5, 1), low=0.0, high=1.0)
     else:
-        panel = made.panel(
-            "first",
-            title="α: pixels to hidden",
-            x=Axis("hidden unit", 0, units),
-            y=Axis("pixel (65: bias)", 0, 65),
-            place=(5, 0, 5, 1),
-            height=HEIGHT,
-        )
-        panel.heatmap(layers[0], x=(0, units), y=(0, 65), low=0.0, high=1.0, at=shown, colorbar=False)
-    panel = made.panel(
-        "second",
-        title="α: hidden to digits",
-        x=Axis("digit", -0.5, 9.5),
-        y=Axis("hidden unit (top: bias)", 0, units + 1),
-        place=(10, 0, 5, 1),
-        height=HEIGHT,
-    )
-    panel.heatmap(layers[1], x=(-0.5, 9.5), y=(0, units + 1), low=0.0, high=1.0, at=shown, label="inclusion α")
+        rows = layers[0].shape[1]
+        x, y = first_axes(units, rows)
+        panel = made.panel("first", title=title, x=x, y=y, place=(5, 0, 5, 1), height=HEIGHT)
+        panel.heatmap(layers[0], x=(0, units), y=(0, rows), low=0.0, high=1.0, at=shown, colorbar=False)
+    x, y = second_axes(units)
+    panel = made.panel("second", title=WORDS.phrase("network.second"), x=x, y=y, place=(10, 0, 5, 1), height=HEIGHT)
+    label = WORDS.phrase("network.inclusion")
+    panel.heatmap(layers[1], x=(-0.5, 9.5), y=(0, units + 1), low=0.0, high=1.0, at=shown, label=label)
 
 
 def first_as_images(made: Scene, id: str, title: str, layer: NDArray[np.uint8], place: Place, **look: Any) -> None:
     """The first layer (F, pixels + 1, units) of some hidden units, each as an image of the pixels that lead to it."""
     images = as_images(layer)
-    caption = f"{images.shape[1]} hidden units"
+    caption = WORDS.phrase("network.some_units", units=images.shape[1])
     panel = {"place": place, "height": HEIGHT}
     sheet(made, id, title, images, in_row=IN_ROW, caption=caption, panel=panel, **{"colorbar": False, **look})
 
@@ -151,31 +152,32 @@ def _curves(made: Scene, spec: SpikeAndSlabSpec, frames: Sequence[Frame]) -> Non
     energy, kl = column(frames, "energy") / n, column(frames, "kl") / n
     panel = made.panel(
         "elbo",
-        title="ELBO = energy − KL",
-        x=Axis("epoch", 0.0, max(float(epoch[-1]), 1.0)),
-        y=Axis("nats per digit", LARGE_FLOOR if learning.is_large(spec) else FLOOR, 0.2),
+        title=WORDS.phrase("network.elbo"),
+        x=Axis(WORDS.phrase("network.epoch"), 0.0, max(float(epoch[-1]), 1.0)),
+        y=Axis(WORDS.phrase("network.nats"), LARGE_FLOOR if learning.is_large(spec) else FLOOR, 0.2),
         place=(0, 1, 5, 1),
         height=HEIGHT,
     )
-    panel.line(epoch, energy, show="upto", role="likelihood", dash=True, label="energy")
-    panel.line(epoch, -kl, show="upto", role="prior", width=1.2, label="−KL")
-    panel.line(epoch, energy - kl, show="upto", role="ink", width=2.5, label="ELBO")
+    panel.line(epoch, energy, show="upto", role="likelihood", dash=True, label=WORDS.phrase("network.energy_line"))
+    panel.line(epoch, -kl, show="upto", role="prior", width=1.2, label=WORDS.phrase("network.kl_line"))
+    panel.line(epoch, energy - kl, show="upto", role="ink", width=2.5, label=WORDS.phrase("network.elbo_line"))
     panel = made.panel(
         "accuracy",
-        title="Test accuracy; density",
-        x=Axis("epoch", 0.0, max(float(epoch[-1]), 1.0)),
-        y=Axis("share", 0.0, 1.02),
+        title=WORDS.phrase("network.accuracy"),
+        x=Axis(WORDS.phrase("network.epoch"), 0.0, max(float(epoch[-1]), 1.0)),
+        y=Axis(WORDS.phrase("network.share"), 0.0, 1.02),
         place=(5, 1, 5, 1),
         height=HEIGHT,
     )
     looks = (
-        ("averaged", "posterior", False, 2.5, f"{DRAWS} networks (MA)"),
-        ("single", "energy", True, 1.4, "one network (SM)"),
-        ("median", "accept", False, 1.4, "median model (MED)"),
-        ("drawn", "reject", True, 2.2, "density of a draw"),
-        ("kept", "highlight", True, 1.2, "density of the median model"),
+        ("averaged", "posterior", False, 2.5),
+        ("single", "energy", True, 1.4),
+        ("median", "accept", False, 1.4),
+        ("drawn", "reject", True, 2.2),
+        ("kept", "highlight", True, 1.2),
     )
-    for name, role, dash, width, label in looks:
+    for name, role, dash, width in looks:
+        label = WORDS.phrase(f"network.{name}", draws=DRAWS)
         panel.line(epoch, column(frames, name), show="upto", role=role, dash=dash, width=width, label=label)
 
 
@@ -186,9 +188,9 @@ def _histogram(made: Scene, layers: list[np.ndarray]) -> None:
     names = [f"{(k + 0.5) / BINS:.2f}" for k in range(BINS)]
     panel = made.panel(
         "histogram",
-        title="Inclusion probabilities",
-        x=Axis("α", 0.0, 1.0),
-        y=Axis("share of weights", 0.0, 1.0),
+        title=WORDS.phrase("network.histogram"),
+        x=Axis(WORDS.phrase("network.alpha"), 0.0, 1.0),
+        y=Axis(WORDS.phrase("network.share_of_weights"), 0.0, 1.0),
         place=(10, 1, 5, 1),
         height=HEIGHT,
     )
@@ -203,63 +205,39 @@ def _idle(made: Scene, spec: SpikeAndSlabSpec, frames: Sequence[Frame], first: N
     others = first[:, :-1][:, ~idle].mean(axis=(1, 2)) / 255.0
     panel = made.panel(
         "idle",
-        title=f"α of {idle.sum()} pixels never inked",
-        x=Axis("epoch", 0.0, max(float(epoch[-1]), 1.0)),
-        y=Axis("α (log scale)", max(0.5 * min(float(least.min()), float(others.min()), prior), 1e-4), 1.0, log=True),
+        title=WORDS.phrase("network.idle", pixels=idle.sum()),
+        x=Axis(WORDS.phrase("network.epoch"), 0.0, max(float(epoch[-1]), 1.0)),
+        y=Axis(WORDS.phrase("network.alpha_log"), max(0.5 * min(float(least.min()), float(others.min()), prior), 1e-4), 1.0, log=True),
         place=(10, 1, 5, 1),
         height=HEIGHT,
     )
-    panel.rule(y=prior, role="prior", dash=True, label=f"the prior, {prior:.3g}")
-    panel.line(epoch, others, show="upto", role="muted", width=1.4, label="of all other pixels, mean")
-    for values, label in ((least, None), (most, None), (mean, "of those never inked: least, mean, largest")):
+    panel.rule(y=prior, role="prior", dash=True, label=WORDS.phrase("network.prior", prior=prior))
+    panel.line(epoch, others, show="upto", role="muted", width=1.4, label=WORDS.phrase("network.others"))
+    for values, label in ((least, None), (most, None), (mean, WORDS.phrase("network.never_inked"))):
         panel.line(epoch, values, show="upto", role="highlight", width=1.0 if label is None else 2.4, label=label)
-    made.readout(
-        "idle",
-        f"no image inks {idle.sum()} of the pixels: α of their {idle.sum() * spec.units:,} weights is {{alpha:.4f}}, the prior {prior:.4g}",
-        show="at",
-        alpha=mean,
-    )
+    words = WORDS.phrase("network.idle_card", pixels=idle.sum(), weights=idle.sum() * spec.units, prior=prior)
+    made.readout("idle", words, show="at", alpha=mean)
 
 
 def _words(made: Scene, frames: Sequence[Frame]) -> None:
     energy, kl = column(frames, "energy"), column(frames, "kl")
     values = {name: 100.0 * column(frames, name) for name in ("single", "averaged", "median", "drawn", "kept")}
     made.readout(
-        "elbo",
-        "epoch {epoch:.1f}: ELBO = energy − KL = {energy:.0f} − {kl:.0f} = {elbo:.0f} nats, all training data",
-        epoch=column(frames, "epoch"),
-        energy=energy,
-        kl=kl,
-        elbo=energy - kl,
-        show="at",
+        "elbo", WORDS.phrase("network.elbo_card"), epoch=column(frames, "epoch"), energy=energy, kl=kl, elbo=energy - kl, show="at"
     )
     made.readout(
         "modes",
-        "test digits right: one network {single:.1f} %, " + f"{DRAWS} averaged" + " {averaged:.1f} %, median model {median:.1f} %",
+        WORDS.phrase("network.modes_card", draws=DRAWS),
         show="at",
         single=values["single"],
         averaged=values["averaged"],
         median=values["median"],
     )
-    made.readout(
-        "density",
-        "weights in use: one draw {drawn:.1f} %, median model (α > ½) {kept:.1f} %",
-        show="at",
-        drawn=values["drawn"],
-        kept=values["kept"],
-    )
-    made.readout(
-        "path",
-        "the median model {path?has a path from pixels to digits:has no path: the likeliest path is added}",
-        show="at",
-        path=np.array([frame.feasible for frame in frames], dtype=np.int32),
-    )
-    made.say(
-        "Epoch {epoch:.0f}: {averaged:.0f} per cent of the test digits right with {drawn:.0f} per cent of the weights.",
-        epoch=column(frames, "epoch"),
-        averaged=values["averaged"],
-        drawn=values["drawn"],
-    )
+    made.readout("density", WORDS.phrase("network.density_card"), show="at", drawn=values["drawn"], kept=values["kept"])
+    path = np.array([frame.feasible for frame in frames], dtype=np.int32)
+    made.readout("path", WORDS.phrase("network.path_card"), show="at", path=path)
+    epoch = column(frames, "epoch")
+    made.say(WORDS.phrase("network.said"), epoch=epoch, averaged=values["averaged"], drawn=values["drawn"])
     made.table(
         {
             "epoch": column(frames, "epoch"),

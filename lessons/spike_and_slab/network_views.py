@@ -18,8 +18,8 @@ from engine.variational import NetworkFit
 from lessons.families.digit_posteriors import sources
 from lessons.spike_and_slab import learning
 from lessons.spike_and_slab.learning import BINS, data_of, predicted
-from lessons.spike_and_slab.network_scenes import HEIGHT, first_as_images, pixel_axes, side_of
-from lessons.spike_and_slab.spec import SpikeAndSlabSpec
+from lessons.spike_and_slab.network_scenes import HEIGHT, first_as_images, first_axes, pixel_axes, second_axes, side_of
+from lessons.spike_and_slab.spec import WORDS, SpikeAndSlabSpec
 
 Array = NDArray[np.float64]
 Bytes = NDArray[np.uint8]
@@ -82,18 +82,12 @@ def _layers(made: Scene, spec: SpikeAndSlabSpec, first_layer: Bytes, second: Byt
     if learning.is_large(spec):
         first_as_images(made, id, title, first_layer, place, **look)
     else:
-        panel = made.panel(
-            id, title=title, x=Axis("hidden unit", 0, spec.units), y=Axis("pixel (65: bias)", 0, 65), place=place, height=HEIGHT
-        )
-        panel.heatmap(first_layer, x=(0, spec.units), y=(0, 65), at=shown, colorbar=False, **look)
-    panel = made.panel(
-        second_id,
-        title=other,
-        x=Axis("digit", -0.5, 9.5),
-        y=Axis("hidden unit (top: bias)", 0, spec.units + 1),
-        place=second_place,
-        height=HEIGHT,
-    )
+        rows = first_layer.shape[1]
+        x, y = first_axes(spec.units, rows)
+        panel = made.panel(id, title=title, x=x, y=y, place=place, height=HEIGHT)
+        panel.heatmap(first_layer, x=(0, spec.units), y=(0, rows), at=shown, colorbar=False, **look)
+    x, y = second_axes(spec.units)
+    panel = made.panel(second_id, title=other, x=x, y=y, place=second_place, height=HEIGHT)
     panel.heatmap(second, x=(-0.5, 9.5), y=(0, spec.units + 1), at=shown, colorbar=colorbar, **look)
 
 
@@ -124,15 +118,14 @@ def _cut(spec: SpikeAndSlabSpec, fit: NetworkFit, epochs: float) -> Scene:
     right = np.array([100.0 * prediction.accuracy(truth) for prediction in found])
     averaged = 100.0 * predicted(fit, data, "MA").accuracy(truth)
     feasible = np.array([selection.feasible for selection in chosen])
-    words = "A threshold rises through the inclusion probabilities of a network."
-    made = _scene(spec, epochs, len(THRESHOLDS), words, start=len(THRESHOLDS) // 2)
+    made = _scene(spec, epochs, len(THRESHOLDS), WORDS.phrase("cut.picture"), start=len(THRESHOLDS) // 2)
     masks = [_bytes([selection.masks[depth] for selection in chosen]) for depth in (0, 1)]
-    _pixels(made, masks[0] > 0, f"Kept, by pixel (0 to {SHARE:g})")
+    _pixels(made, masks[0] > 0, WORDS.phrase("cut.by_pixel", most=SHARE))
     _layers(
         made,
         spec,
         *masks,
-        titles=("Kept: pixels to hidden", "Kept: hidden to digits"),
+        titles=(WORDS.phrase("cut.first"), WORDS.phrase("cut.second")),
         ids=("first", "second"),
         places=((5, 0, 5, 1), (10, 0, 5, 1)),
         low=0.0,
@@ -140,16 +133,16 @@ def _cut(spec: SpikeAndSlabSpec, fit: NetworkFit, epochs: float) -> Scene:
     )
     panel = made.panel(
         "trade",
-        title="Density and accuracy",
-        x=Axis("threshold λ: weights with α > λ stay", 0.0, 1.0),
-        y=Axis("%", 0.0, 102.0),
+        title=WORDS.phrase("cut.trade"),
+        x=Axis(WORDS.phrase("cut.threshold"), 0.0, 1.0),
+        y=Axis(WORDS.phrase("network.per_cent"), 0.0, 102.0),
         place=(0, 1, 8, 1),
         height=HEIGHT,
     )
-    panel.line(THRESHOLDS, right, show="upto", role="accept", width=2.4, label="test digits right (%)")
-    panel.line(THRESHOLDS, kept, show="upto", role="reject", dash=True, width=2.2, label="weights kept (%)")
-    panel.rule(y=averaged, role="posterior", label="right, ten drawn networks averaged (%)")
-    panel.rule(x=0.5, role="truth", dash=True, label="½: the median model")
+    panel.line(THRESHOLDS, right, show="upto", role="accept", width=2.4, label=WORDS.phrase("network.right"))
+    panel.line(THRESHOLDS, kept, show="upto", role="reject", dash=True, width=2.2, label=WORDS.phrase("cut.kept"))
+    panel.rule(y=averaged, role="posterior", label=WORDS.phrase("cut.averaged"))
+    panel.rule(x=0.5, role="truth", dash=True, label=WORDS.phrase("cut.median"))
     panel.rule(x=THRESHOLDS, role="highlight")
     panel.points(np.column_stack([THRESHOLDS, right]), show="at", role="accept", size=5)
     panel.points(np.column_stack([THRESHOLDS, kept]), show="at", role="reject", shape="square", size=5)
@@ -157,38 +150,22 @@ def _cut(spec: SpikeAndSlabSpec, fit: NetworkFit, epochs: float) -> Scene:
     shares = np.histogram(alpha, BINS, (0.0, 1.0))[0] / alpha.size
     panel = made.panel(
         "histogram",
-        title="Inclusion probabilities",
-        x=Axis("α", 0.0, 1.0),
-        y=Axis("share of weights", 0.0, None),
+        title=WORDS.phrase("network.histogram"),
+        x=Axis(WORDS.phrase("network.alpha"), 0.0, 1.0),
+        y=Axis(WORDS.phrase("network.share_of_weights"), 0.0, None),
         place=(8, 1, 7, 1),
         height=HEIGHT,
     )
     panel.columns((np.arange(BINS) + 0.5) / BINS, shares, widths=0.9 / BINS, role="posterior")
-    panel.rule(x=THRESHOLDS, role="highlight", label="the threshold λ")
+    panel.rule(x=THRESHOLDS, role="highlight", label=WORDS.phrase("cut.the_threshold"))
     if learning.is_large(spec):
         prior = learning.price(fit.spec, len(data.y))
-        panel.rule(x=prior, role="prior", dash=True, label=f"the prior, {prior:.3g}: pixels never inked")
-    made.readout(
-        "cut",
-        "λ = {threshold:.2f}: {kept:.2f} % of the weights stay, {right:.1f} % of the test digits right",
-        show="at",
-        threshold=THRESHOLDS,
-        kept=kept,
-        right=right,
-    )
-    made.readout(
-        "path",
-        "{path?a path is left from pixels to digits:no path is left; the likeliest is added to predict}",
-        show="at",
-        path=feasible.astype(np.int32),
-    )
-    made.readout("epochs", "after {epochs:.1f} epochs of training", show="at", epochs=np.full(len(THRESHOLDS), epochs))
-    made.say(
-        "Threshold {threshold:.2f}: {kept:.0f} per cent of the weights kept, {right:.0f} per cent right.",
-        threshold=THRESHOLDS,
-        kept=kept,
-        right=right,
-    )
+        panel.rule(x=prior, role="prior", dash=True, label=WORDS.phrase("cut.prior", prior=prior))
+    found_at = {"threshold": THRESHOLDS, "kept": kept, "right": right}
+    made.readout("cut", WORDS.phrase("cut.cut_card"), show="at", **found_at)
+    made.readout("path", WORDS.phrase("cut.path_card"), show="at", path=feasible.astype(np.int32))
+    made.readout("epochs", WORDS.phrase("network.epochs_card"), show="at", epochs=np.full(len(THRESHOLDS), epochs))
+    made.say(WORDS.phrase("cut.said"), **found_at)
     made.table({"threshold": THRESHOLDS, "weights kept (%)": kept, "test digits right (%)": right, "a path": feasible})
     return made
 
@@ -213,13 +190,13 @@ def _drawn(spec: SpikeAndSlabSpec, fit: NetworkFit, epochs: float) -> Scene:
     for r, draw in enumerate(draws):
         union |= np.concatenate([w.ravel() for w in draw]) != 0.0
         ever[r] = 100.0 * union.mean()
-    made = _scene(spec, epochs, NETWORKS, "Networks drawn from q one after another: masks and weights of both layers.")
+    made = _scene(spec, epochs, NETWORKS, WORDS.phrase("drawn.picture"))
     masks = [_bytes([draw[depth] != 0.0 for draw in draws]) for depth in (0, 1)]
     _layers(
         made,
         spec,
         *masks,
-        titles=("Mask: pixels to hidden", "Mask: hidden to digits"),
+        titles=(WORDS.phrase("drawn.first_mask"), WORDS.phrase("drawn.second_mask")),
         ids=("first", "second"),
         places=((0, 0, 5, 1), (0, 1, 5, 1)),
         low=0.0,
@@ -230,48 +207,24 @@ def _drawn(spec: SpikeAndSlabSpec, fit: NetworkFit, epochs: float) -> Scene:
         made,
         spec,
         *values,
-        titles=("Weights: pixels to hidden", "Weights: hidden to digits"),
+        titles=(WORDS.phrase("drawn.first_weights"), WORDS.phrase("drawn.second_weights")),
         ids=("weights", "weights-2"),
         places=((5, 0, 5, 1), (5, 1, 5, 1)),
         low=-STRONG,
         high=STRONG,
         colormap="diverging",
-        label="weight (white: out, or 0)",
+        label=WORDS.phrase("drawn.weight"),
         colorbar=True,
     )
     _accuracy(made, alone, together)
     _ever(made, used, ever)
-    made.readout(
-        "draw",
-        "network {number:d} uses {used:.1f} % of the weights and gets {alone:.1f} % of the test digits right",
-        show="at",
-        number=np.arange(1, NETWORKS + 1),
-        used=used,
-        alone=alone,
-    )
-    made.readout(
-        "average",
-        "{number:d} averaged: {together:.1f} % right; {ever:.1f} % of the weights used by one of them",
-        show="at",
-        number=np.arange(1, NETWORKS + 1),
-        together=together,
-        ever=ever,
-    )
-    made.readout("epochs", "after {epochs:.1f} epochs of training", show="at", epochs=np.full(NETWORKS, epochs))
-    made.say(
-        "Network {number:d}: {used:.0f} per cent of the weights; {together:.0f} per cent right on average so far.",
-        number=np.arange(1, NETWORKS + 1),
-        used=used,
-        together=together,
-    )
+    number = np.arange(1, NETWORKS + 1)
+    made.readout("draw", WORDS.phrase("drawn.draw_card"), show="at", number=number, used=used, alone=alone)
+    made.readout("average", WORDS.phrase("drawn.average_card"), show="at", number=number, together=together, ever=ever)
+    made.readout("epochs", WORDS.phrase("network.epochs_card"), show="at", epochs=np.full(NETWORKS, epochs))
+    made.say(WORDS.phrase("drawn.said"), number=number, used=used, together=together)
     made.table(
-        {
-            "network": np.arange(1, NETWORKS + 1),
-            "weights used (%)": used,
-            "used so far (%)": ever,
-            "right alone (%)": alone,
-            "right, averaged (%)": together,
-        }
+        {"network": number, "weights used (%)": used, "used so far (%)": ever, "right alone (%)": alone, "right, averaged (%)": together}
     )
     return made
 
@@ -281,26 +234,26 @@ def _accuracy(made: Scene, alone: Array, together: Array) -> None:
     low = 5.0 * np.floor((min(alone.min(), together.min()) - 1.0) / 5.0)
     panel = made.panel(
         "accuracy",
-        title="Accuracy against R",
-        x=Axis("networks averaged R", 0.0, NETWORKS + 1.0),
-        y=Axis("test digits right (%)", low, 100.0),
+        title=WORDS.phrase("drawn.accuracy"),
+        x=Axis(WORDS.phrase("drawn.averaged"), 0.0, NETWORKS + 1.0),
+        y=Axis(WORDS.phrase("network.right"), low, 100.0),
         place=(10, 0, 5, 1),
         height=HEIGHT,
     )
     alone_at = np.column_stack([number, alone])
-    panel.points(alone_at, show="upto", role="energy", shape="cross", size=3.5, label="each alone (%)")
-    panel.line(number, together, show="upto", role="posterior", width=2.5, label="averaged (%)")
+    panel.points(alone_at, show="upto", role="energy", shape="cross", size=3.5, label=WORDS.phrase("drawn.alone"))
+    panel.line(number, together, show="upto", role="posterior", width=2.5, label=WORDS.phrase("drawn.together"))
 
 
 def _ever(made: Scene, used: Array, ever: Array) -> None:
     number = np.arange(1, NETWORKS + 1, dtype=np.float64)
     panel = made.panel(
         "used",
-        title="Weights used",
-        x=Axis("networks drawn R", 0.0, NETWORKS + 1.0),
-        y=Axis("%", 0.0, 102.0),
+        title=WORDS.phrase("drawn.used"),
+        x=Axis(WORDS.phrase("drawn.drawn"), 0.0, NETWORKS + 1.0),
+        y=Axis(WORDS.phrase("network.per_cent"), 0.0, 102.0),
         place=(10, 1, 5, 1),
         height=HEIGHT,
     )
-    panel.points(np.column_stack([number, used]), show="upto", role="reject", shape="square", size=3.0, label="by each")
-    panel.line(number, ever, show="upto", role="ink", dash=True, width=2.0, label="by any so far")
+    panel.points(np.column_stack([number, used]), show="upto", role="reject", shape="square", size=3.0, label=WORDS.phrase("drawn.by_each"))
+    panel.line(number, ever, show="upto", role="ink", dash=True, width=2.0, label=WORDS.phrase("drawn.by_any"))

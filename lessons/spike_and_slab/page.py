@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from app.kit.frame import Controls, Lesson, show
+from datasets.images import DIGITS_TRAIN
 from engine.readable.polya_gamma import polya_gamma
 from engine.readable.spike_and_slab import spike_and_slab
 from engine.readable.spike_and_slab_network import spike_and_slab_network
@@ -14,7 +15,7 @@ from engine.spike_and_slab.model import factorise
 from engine.variational import select_model
 from engine.variational.spike_and_slab_network import SpikeAndSlab
 from lessons.families.digit_posteriors import sources
-from lessons.families.digit_posteriors.spec import DATA
+from lessons.families.digit_posteriors.spec import TESTS
 from lessons.spike_and_slab import analysis, estimators
 from lessons.spike_and_slab.learning import TESTED
 from lessons.spike_and_slab.panels import diagnostics, panels
@@ -22,15 +23,10 @@ from lessons.spike_and_slab.questions import QUESTIONS
 from lessons.spike_and_slab.scenes import PREVIEWS, grow, live, scene
 from lessons.spike_and_slab.spec import SCENARIOS, WORDS, SpikeAndSlabSpec
 
-PARTS = {"regression": "Regression", "network": "Network"}
-WEIGHT_PRIORS = {"aic": "odds e⁻²", "bic": "odds n⁻²", "own": "own"}
-VIEWS = {"training": "training", "cut": "a rising cut", "draws": "networks drawn"}
-LIKELIHOODS = {"linear": "a number (linear)", "logistic": "yes or no (logistic)"}
-
 
 def controls(panel: Controls[SpikeAndSlabSpec]) -> None:
     """The widgets of the part that is shown."""
-    panel.segmented("part", "Picture", PARTS)
+    panel.segmented("part")
     if panel.spec.part == "network":
         _network_controls(panel)
     else:
@@ -38,46 +34,39 @@ def controls(panel: Controls[SpikeAndSlabSpec]) -> None:
 
 
 def _network_controls(panel: Controls[SpikeAndSlabSpec]) -> None:
-    panel.segmented("view", "Look at", VIEWS)
-    panel.segmented("weight_prior", "Prior of a weight being in", WEIGHT_PRIORS)
+    panel.segmented("view")
+    panel.segmented("weight_prior")
     if panel.spec.weight_prior == "own":
-        panel.slider("weight_inclusion", "Your prior probability")
-    panel.slider("epochs", "Epochs")
-    panel.slider("units", "Hidden units")
-    panel.segmented("data", "Learnt from", DATA)
-    panel.note("1,347 handwritten digits of 8 × 8 pixels (scikit-learn) to learn from, 450 to test.")
-    panel.note(
-        f"{sources.WHERE} Of it all 60,000 images are learnt from, and the first {TESTED:,} of its test images are tested. "
-        "Training begins by itself. The first picture is of a network that has learnt for half a second. It goes on "
-        "while you look, for less than a minute at 60 epochs. What it has learnt is kept for the next reader."
-    )
+        panel.slider("weight_inclusion")
+    panel.slider("epochs")
+    panel.slider("units")
+    panel.segmented("data")
+    panel.remark("digits", learnt=DIGITS_TRAIN, tested=TESTS["digits"])
+    panel.remark("mnist", where=sources.WHERE, tested=TESTED)
 
 
 def _regression_controls(panel: Controls[SpikeAndSlabSpec]) -> None:
-    panel.segmented("likelihood", "y is", LIKELIHOODS)
-    panel.text("effects", "True coefficients")
-    panel.slider("rows", "Rows n")
-    panel.slider("correlation", "Correlation of x₁ and x₂")
-    panel.slider("inclusion", "Prior probability π")
-    panel.slider("slab_sd", "Slab sd s")
-    with panel.more("Noise, data and chains"):
+    panel.segmented("likelihood")
+    panel.text("effects")
+    panel.slider("rows")
+    panel.slider("correlation")
+    panel.slider("inclusion")
+    panel.slider("slab_sd")
+    with panel.more("data"):
         if panel.spec.likelihood == "linear":
-            panel.slider("noise_sd", "Noise sd σ")
-        panel.number("data_seed", "Seed of the data")
-        panel.slider("draws", "Sweeps")
+            panel.slider("noise_sd")
+        panel.number("data_seed")
+        panel.slider("draws")
         panel.slider("chains")
-    with panel.more("Break it"):
-        panel.toggle("variant", "Leave out the slab's constant 1/(s√2π)")
+    with panel.more("break"):
+        panel.toggle("variant")
 
 
 def runs(spec: SpikeAndSlabSpec) -> str:
     """Which kernel runs."""
     if spec.part == "network":
-        return "Mean-field spike-and-slab network, local reparameterisation, Adam. An approximation: it is not exact."
-    if spec.variant != "exact":
-        return "Gibbs over γ with the slab's normalising constant left out: wrong on purpose."
-    how = "Pólya–Gamma weights, then " if spec.likelihood == "logistic" else ""
-    return f"Gibbs over γ: {how}each γ with the coefficients integrated out, then the coefficients."
+        return WORDS.phrase("runs.network")
+    return WORDS.phrase(f"runs.{spec.likelihood if spec.variant == 'exact' else spec.variant}")
 
 
 def twins(spec: SpikeAndSlabSpec) -> list[Callable[..., Any]]:
@@ -110,7 +99,7 @@ LESSON = Lesson(
     code=[selection_chunk, factorise, _linear, ascend_selection, SpikeAndSlab, select_model, estimators.elbo],
     runs=runs,
     live=live,
-    live_label="Run live",
+    live_label=WORDS.phrase("buttons.live"),
     ready=lambda spec: spec.part != "network" or sources.is_here(spec.data),
 )
 show(LESSON)

@@ -12,7 +12,7 @@ from app.kit.text import chains, number
 from engine import diagnostics as measures
 from lessons.spike_and_slab import analysis, criteria, network_panels
 from lessons.spike_and_slab.analysis import CORRELATIONS
-from lessons.spike_and_slab.spec import SpikeAndSlabSpec
+from lessons.spike_and_slab.spec import WORDS, SpikeAndSlabSpec
 
 SHOWN = 8  # models in the figure
 DIAMOND = {"symbol": "diamond-open", "size": 10, "line": {"width": 2}}
@@ -34,24 +34,30 @@ def _models(spec: SpikeAndSlabSpec) -> Figure:
     found = np.bincount(rows, minlength=len(here.truth.models))[best] / rows.size
     product = analysis.product_probability(here.truth, here.field.inclusion[-1])[best]
     labels = [_name(here.labels, here.truth.models[m]) for m in best]
-    figure = charts.blank("predictors that are in", "probability", barmode="group", height=300)
-    figure.add_bar(x=labels, y=found, name="Gibbs", marker={"color": theme.colour("posterior", 0.8)})
+    figure = charts.blank(WORDS.phrase("panels.predictors"), WORDS.phrase("panels.probability"), barmode="group", height=300)
+    figure.add_bar(x=labels, y=found, name=WORDS.phrase("panels.gibbs"), marker={"color": theme.colour("posterior", 0.8)})
     product_look = {"symbol": "square", "size": 9, "color": theme.colour("reject")}
-    figure.add_scatter(x=labels, y=product, mode="markers", marker=product_look, name="mean-field")
+    figure.add_scatter(x=labels, y=product, mode="markers", marker=product_look, name=WORDS.phrase("panels.mean_field"))
     marker = {**DIAMOND, "color": theme.colour("ink")}
-    figure.add_scatter(x=labels, y=exact, mode="markers", marker=marker, name="exact")
+    figure.add_scatter(x=labels, y=exact, mode="markers", marker=marker, name=WORDS.phrase("panels.exact"))
     figure.update_xaxes(type="category")
-    caption = (
-        f"The {len(best)} most probable of {number(len(here.truth.models))} models hold {100 * exact.sum():.0f} % of "
-        f"the exact probability. Bars: shares of {number(rows.size)} sweeps ({spec.chains} × {spec.draws}). Squares: "
-        "the product of mean-field's separate probabilities."
+    caption = WORDS.phrase(
+        "panels.models_caption",
+        shown=len(best),
+        models=number(len(here.truth.models)),
+        held=100 * exact.sum(),
+        sweeps=number(rows.size),
+        chains=spec.chains,
+        draws=spec.draws,
     )
-    listed = "; ".join(f"{label}: exact {e:.2f}, Gibbs {g:.2f}" for label, e, g in zip(labels, exact, found, strict=True))
-    return Figure("Which models", figure, f"{listed}. {caption}", caption)
+    listed = "; ".join(
+        WORDS.phrase("panels.models_item", model=label, exact=e, found=g) for label, e, g in zip(labels, exact, found, strict=True)
+    )
+    return Figure(WORDS.phrase("panels.models"), figure, f"{listed}. {caption}", caption)
 
 
 def _name(labels: list[str], inside: np.ndarray) -> str:
-    return " ".join(label for label, taken in zip(labels, inside, strict=True) if taken) or "none"
+    return " ".join(label for label, taken in zip(labels, inside, strict=True) if taken) or WORDS.phrase("panels.no_predictor")
 
 
 def criteria_table(spec: SpikeAndSlabSpec) -> Table:
@@ -59,7 +65,6 @@ def criteria_table(spec: SpikeAndSlabSpec) -> Table:
     here = analysis.setup(spec)
     found, exact = criteria.criteria(here), here.truth.probability
     best = np.argsort(exact)[::-1][:SHOWN]
-    linear = spec.likelihood == "linear"
 
     def percent(values: np.ndarray) -> list[str]:
         return [f"{100 * value:.1f}" for value in values[best]]
@@ -73,52 +78,46 @@ def criteria_table(spec: SpikeAndSlabSpec) -> Table:
         "from BIC (%)": percent(found.from_bic),
         "from AIC (%)": percent(found.from_aic),
         "−2 log p(y | model)": deviance(found.evidence),
-        "the same, unit information": deviance(found.unit_information),
+        **({"the same, unit information": deviance(found.unit_information)} if spec.likelihood == "linear" else {}),
         "BIC": deviance(found.bic),
         "AIC": deviance(found.aic),
         "deviance of new y, mean": deviance(found.expected),
     }
-    if not linear:
-        columns.pop("the same, unit information")
     top = best[0]
-    wide = f"It is {_off(found.bic[top] - found.unit_information[top])} the value under that slab, and" if linear else ""
-    caption = (
-        f"The {len(best)} most probable of {number(len(exact))} models; the numbers that follow are the first one's. "
-        "**BIC** stands for −2 log p(y | model) with a slab worth as much as one row (unit information). "
-        f"{wide or 'It is'} {_off(found.bic[top] - found.evidence[top])} the value under the slab of this page. "
-        "**AIC** estimates the deviance that *new* y at the same x would have, known here because the data are made. "
-        f"It is {_off(found.aic[top] - found.expected[top])} it for these data. On average over data sets, for a model "
-        f"named beforehand, it is {'exactly' if linear else 'about'} right. Neither is a probability. Take exp(−BIC/2) "
-        f"for the odds of a model, and {100 * criteria.distance(found.from_bic, exact):.0f} % of the probability lands "
-        f"on the wrong models; with exp(−AIC/2) {100 * criteria.distance(found.from_aic, exact):.0f} %."
+    slabs = {"unit": _off(found.bic[top] - found.unit_information[top]), "slab": _off(found.bic[top] - found.evidence[top])}
+    caption = WORDS.phrase(
+        "panels.criteria_caption",
+        shown=len(best),
+        models=number(len(exact)),
+        bic=WORDS.phrase(f"panels.bic_{spec.likelihood}", **slabs),
+        aic=WORDS.phrase(f"panels.aic_{spec.likelihood}", off=_off(found.aic[top] - found.expected[top])),
+        wrong_bic=100 * criteria.distance(found.from_bic, exact),
+        wrong_aic=100 * criteria.distance(found.from_aic, exact),
     )
-    return Table("AIC and BIC beside what they approximate", columns, caption)
+    return Table(WORDS.phrase("panels.criteria"), columns, caption)
 
 
 def _off(difference: float) -> str:
-    return f"{abs(difference):.1f} {'above' if difference > 0 else 'below'}"
+    return WORDS.phrase("panels.above" if difference > 0 else "panels.below", by=abs(difference))
 
 
 def _climb(spec: SpikeAndSlabSpec) -> Figure:
     here = analysis.setup(spec)
     elbo, total = here.field.elbo, here.truth.log_total
-    figure = charts.blank("sweep of coordinate ascent", "log p(y) − ELBO (nats, log)")
+    figure = charts.blank(WORDS.phrase("panels.ascent_sweep"), WORDS.phrase("panels.gap_in_nats"))
     look = {"symbol": "square", "size": 6, "color": theme.colour("reject")}
     gap = np.maximum(total - elbo, 1e-12)
-    figure.add_scatter(y=gap, mode="lines+markers", marker=look, line={"color": theme.colour("reject")}, name="gap")
+    figure.add_scatter(y=gap, mode="lines+markers", marker=look, line={"color": theme.colour("reject")}, name=WORDS.phrase("panels.gap"))
     figure.update_yaxes(type="log")
-    ending = "it had converged" if here.field.converged else "it was stopped there"
-    slack = ", plus the slack of the likelihood's own bound" if spec.likelihood == "logistic" else ""
-    caption = (
-        f"log p(y) = {total:.2f}; the ELBO ends at {elbo[-1]:.2f} after {len(elbo) - 1} sweeps ({ending}). "
-        f"The gap of {total - elbo[-1]:.2f} nats is KL(q‖posterior){slack}."
-    )
-    return Figure("Mean-field climbs", figure, caption, caption)
+    ending = WORDS.phrase("panels.converged" if here.field.converged else "panels.stopped")
+    ended = {"total": total, "elbo": elbo[-1], "sweeps": len(elbo) - 1, "ending": ending, "gap": total - elbo[-1]}
+    caption = WORDS.phrase(f"panels.climb_{spec.likelihood}", **ended)
+    return Figure(WORDS.phrase("panels.climb"), figure, caption, caption)
 
 
 def _bias(spec: SpikeAndSlabSpec, cancel: Any) -> Figure:
     sweep, labels = analysis.correlation_sweep(spec, cancel), analysis.names("x", 2)
-    figure = charts.blank("correlation of the first two predictors", "inclusion probability")
+    figure = charts.blank(WORDS.phrase("panels.correlation"), WORDS.phrase("stage.inclusion_probability"))
     for j, (role, dash) in enumerate((("posterior", "solid"), ("reject", "dash"))):
         line = {"color": theme.colour(role), "dash": dash}
         square = {"symbol": "square", "size": 8, "color": theme.colour(role)}
@@ -128,17 +127,16 @@ def _bias(spec: SpikeAndSlabSpec, cancel: Any) -> Figure:
             mode="lines+markers",
             line=line,
             marker={**DIAMOND, "color": theme.colour(role)},
-            name=f"{labels[j]} exact",
+            name=WORDS.phrase("panels.exact_of", predictor=labels[j]),
         )
-        figure.add_scatter(x=CORRELATIONS, y=sweep.field[:, j], mode="markers", marker=square, name=f"{labels[j]} mean-field")
+        name = WORDS.phrase("panels.mean_field_of", predictor=labels[j])
+        figure.add_scatter(x=CORRELATIONS, y=sweep.field[:, j], mode="markers", marker=square, name=name)
     figure.update_yaxes(range=[-0.05, 1.05])
     off = np.abs(sweep.field - sweep.exact).max(axis=1)
-    caption = (
-        "The same random numbers, only the correlation changes. Largest distance of square and diamond: "
-        + ", ".join(f"{o:.2f} at {c:g}" for c, o in zip(CORRELATIONS, off, strict=True) if np.isfinite(o))
-        + "."
-    )
-    return Figure("How the twins mislead mean-field", figure, caption, caption)
+    known = [(c, o) for c, o in zip(CORRELATIONS, off, strict=True) if np.isfinite(o)]
+    listed = ", ".join(WORDS.phrase("panels.bias_item", off=o, correlation=c) for c, o in known)
+    caption = WORDS.phrase("panels.bias_caption", listed=listed)
+    return Figure(WORDS.phrase("panels.bias"), figure, caption, caption)
 
 
 def diagnostics(spec: SpikeAndSlabSpec, cancel: Any) -> Table:
@@ -161,9 +159,6 @@ def diagnostics(spec: SpikeAndSlabSpec, cancel: Any) -> Table:
         "R-hat": [number(value, 4) for value in found.rhat],
         "ESS": list(np.round(found.ess_bulk)),
     }
-    caption = (
-        f"{chains(spec.chains)} of {number(spec.draws)} sweeps from the first on, γ in or out. Smoothed: the average "
-        "of the probabilities each γ was drawn with, less noisy. ESS: effective sweeps; a dash where γ never changed. "
-        f"A sweep weighs {here.predictors + 1} models and makes no gradient evaluation."
-    )
-    return Table("Inclusion probabilities", columns, caption)
+    length = {"chains": chains(spec.chains), "draws": number(spec.draws)}
+    caption = WORDS.phrase("panels.inclusion_caption", **length, models=here.predictors + 1)
+    return Table(WORDS.phrase("panels.inclusion"), columns, caption)

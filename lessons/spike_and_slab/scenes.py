@@ -19,11 +19,11 @@ from lessons.families.watched import State
 from lessons.spike_and_slab import analysis, learning, network_scenes, network_views
 from lessons.spike_and_slab.analysis import Setup
 from lessons.spike_and_slab.learning import Frame
-from lessons.spike_and_slab.spec import SpikeAndSlabSpec
+from lessons.spike_and_slab.spec import WORDS, SpikeAndSlabSpec
 
 Array = NDArray[np.float64]
 
-PHASES = (Phase("flip", "each predictor in turn", "inner"), Phase("draw", "draw the coefficients"))
+PHASES = (Phase("flip", WORDS.phrase("stage.flip"), "inner"), Phase("draw", WORDS.phrase("stage.draw")))
 HEIGHT = 260
 RATE = 12.0
 LOOKS = 20  # at the growing chains
@@ -113,8 +113,7 @@ def _picture(spec: SpikeAndSlabSpec, run: SelectionRecording, window: int | None
         phases=PHASES,
         total=total,
         theme=theme.palette(),
-        label=f"Gibbs sampling over which of {p} predictors are in a {spec.likelihood} regression, beside the exact "
-        "inclusion probabilities and those of mean-field variational inference.",
+        label=WORDS.phrase("stage.picture", predictors=p, likelihood=WORDS["likelihoods"][spec.likelihood]),
     )
     picture.window(first, np.arange(width + 1, dtype=np.int32) * p)
     _frequencies(picture, here, run, slice(first, first + width))
@@ -135,18 +134,18 @@ def _frequencies(picture: Scene, here: Setup, run: SelectionRecording, rows: sli
     p = here.predictors
     panel = picture.panel(
         "inclusion",
-        title="How often each predictor is in (diamond: exact)",
-        x=Axis("predictor", 0.5, p + 0.5),
-        y=Axis("inclusion probability", 0.0, 1.05),
+        title=WORDS.phrase("stage.inclusion"),
+        x=Axis(WORDS.phrase("stage.predictor"), 0.5, p + 0.5),
+        y=Axis(WORDS.phrase("stage.inclusion_probability"), 0.0, 1.05),
         place=(0, 0, 8, 1),
         height=HEIGHT,
     )
-    panel.bars(running(run), labels=here.labels, truth=here.truth.inclusion, label="Gibbs so far")
+    panel.bars(running(run), labels=here.labels, truth=here.truth.inclusion, label=WORDS.phrase("stage.so_far"))
     field = np.column_stack([np.arange(1, p + 1), here.field.inclusion[-1]])
-    panel.points(field, shape="square", role="reject", size=4.5, label="mean-field VI")
+    panel.points(field, shape="square", role="reject", size=4.5, label=WORDS.phrase("stage.mean_field"))
     asked = run.conditional[0, rows]
     places = np.column_stack([np.tile(np.arange(1, p + 1), len(asked)), asked.ravel()])
-    panel.points(places, show="inner_at", shape="ring", role="highlight", size=8, label="p(in | the rest), now")
+    panel.points(places, show="inner_at", shape="ring", role="highlight", size=8, label=WORDS.phrase("stage.asked"))
 
 
 def _growth(picture: Scene, here: Setup, run: SelectionRecording) -> None:
@@ -154,16 +153,16 @@ def _growth(picture: Scene, here: Setup, run: SelectionRecording) -> None:
     n = np.arange(1, len(shares) + 1)
     panel = picture.panel(
         "growth",
-        title="Shares settle on the exact values",
-        x=Axis("sweeps (log scale)", 1, 1.2 * len(n), log=True),
-        y=Axis("share of sweeps", -0.02, 1.05),
+        title=WORDS.phrase("stage.growth"),
+        x=Axis(WORDS.phrase("stage.sweeps"), 1, 1.2 * len(n), log=True),
+        y=Axis(WORDS.phrase("stage.share"), -0.02, 1.05),
         place=(8, 0, 7, 1),
         height=HEIGHT,
     )
     told: set[bool] = set()
     for j, effect in enumerate(here.effects):
         real = bool(effect != 0.0)
-        words = None if real in told else "true effect" if real else "no effect"
+        words = None if real in told else WORDS.phrase("stage.effect" if real else "stage.no_effect")
         told.add(real)
         panel.line(n, shares[:, j], show="upto", role="posterior" if real else "reject", dash=not real, width=1.6, label=words)
     ends = np.column_stack([np.full(here.predictors, float(n[-1])), here.truth.inclusion])
@@ -175,8 +174,8 @@ def _models(picture: Scene, here: Setup, run: SelectionRecording) -> None:
     steps, p = included.shape
     panel = picture.panel(
         "models",
-        title="Models visited (mark: in)",
-        x=Axis("sweep", 0.0, float(steps)),
+        title=WORDS.phrase("stage.models"),
+        x=Axis(WORDS.phrase("stage.sweep"), 0.0, float(steps)),
         y=Axis("", 0.4, p + 0.6, ticks=[(p - j, label) for j, label in enumerate(here.labels)]),
         place=(0, 1, 8, 1),
         height=HEIGHT,
@@ -199,13 +198,13 @@ def _coefficients(picture: Scene, here: Setup, run: SelectionRecording) -> None:
     reach = 1.15 * max(float(np.abs(beta).max()), float(np.abs(here.effects).max()), 0.1)
     panel = picture.panel(
         "coefficients",
-        title="Coefficients drawn (diamond: true)",
-        x=Axis("predictor", 0.5, here.predictors + 0.5),
-        y=Axis("coefficient β (0: out)", -reach, reach),
+        title=WORDS.phrase("stage.coefficients"),
+        x=Axis(WORDS.phrase("stage.predictor"), 0.5, here.predictors + 0.5),
+        y=Axis(WORDS.phrase("stage.coefficient"), -reach, reach),
         place=(8, 1, 7, 1),
         height=HEIGHT,
     )
-    panel.bars(beta, labels=here.labels, truth=here.effects, role="accept", label="β drawn")
+    panel.bars(beta, labels=here.labels, truth=here.effects, role="accept", label=WORDS.phrase("stage.drawn"))
 
 
 def _arithmetic(picture: Scene, spec: SpikeAndSlabSpec, here: Setup, run: SelectionRecording, rows: slice) -> None:
@@ -217,10 +216,9 @@ def _arithmetic(picture: Scene, spec: SpikeAndSlabSpec, here: Setup, run: Select
     # the sampler's own prior odds, not the model's: the card shows what was computed
     prior = np.full(len(asked), float(here.model.log_odds[0]) + spec.log_odds_error)
     number = np.tile(np.arange(1, p + 1), len(asked) // p)
-    wrong = " (wrong: + log s√2π)" if spec.variant != "exact" else ""
     picture.readout(
         "odds",
-        f"predictor {{j:d}}: log odds = log π/(1−π){wrong} + log Bayes factor = {{prior:.2f}} {{factor:+.2f}} = {{odds:.2f}}",
+        WORDS.phrase("stage.odds_card" if spec.variant == "exact" else "stage.wrong_odds_card"),
         show=Show("inner_at"),
         inner=True,
         j=number,
@@ -229,28 +227,21 @@ def _arithmetic(picture: Scene, spec: SpikeAndSlabSpec, here: Setup, run: Select
         odds=odds,
     )
     picture.readout(
-        "coin",
-        "p(in | the rest, y) = 1/(1 + exp(−log odds)) = {p:.3f}; the coin says {taken?in:out}",
-        show=Show("inner_at"),
-        inner=True,
-        p=asked,
-        taken=included[rows].ravel().astype(np.int32),
+        "coin", WORDS.phrase("stage.coin_card"), show=Show("inner_at"), inner=True, p=asked, taken=included[rows].ravel().astype(np.int32)
     )
     row = analysis.model_number(included)
     seen = _times_seen(row)
     picture.readout(
         "model",
-        f"model with {{size:d}} of {p} predictors: {{share:.3f}} of the sweeps so far, exact probability {{exact:.3f}}",
+        WORDS.phrase("stage.model_card", predictors=p),
         show=Show("at", phase=("draw", None)),
         size=included.sum(axis=1),
         share=seen / np.arange(1, steps + 1),
         exact=here.truth.probability[row],
     )
     error = np.abs(running(run) - here.truth.inclusion).max(axis=1)
-    picture.readout("error", "worst error of the shares so far: {error:.3f}", show=Show("at", phase=("draw", None)), error=error)
-    picture.say(
-        "Sweep {t} of {steps}: {size} predictors in; the shares are off by at most {error:.2f}.", size=included.sum(axis=1), error=error
-    )
+    picture.readout("error", WORDS.phrase("stage.error_card"), show=Show("at", phase=("draw", None)), error=error)
+    picture.say(WORDS.phrase("stage.said"), size=included.sum(axis=1), error=error)
     picture.table(
         {
             "predictors in": included.sum(axis=1),

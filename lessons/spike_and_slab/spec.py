@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from app.kit.words import Words
 from engine.spec import MAX_SEED, Spec, SpecError, choice, integer, number, seed_field, text
 from lessons.families.digit_posteriors.spec import DATA
+from lessons.families.digit_posteriors.spec import WORDS as FAMILY
 
-WORDS = Words(__file__)
+WORDS = Words(__file__, FAMILY)
 
 PARTS = ("regression", "network")
 LIKELIHOODS = ("linear", "logistic")

@@ -17,6 +17,7 @@ from engine.judge import (
     Average,
     Check,
     Kernel,
+    Verdict,
     agreement_check,
     averages_check,
     divergence_check,
@@ -33,7 +34,7 @@ from engine.predicted import Predicted
 from engine.recording import Recording
 from engine.samplers.run import Run, start
 from engine.ticket import Lock
-from lessons.weight_space.spec import ORDERS, REACH, WeightSpaceSpec
+from lessons.weight_space.spec import ORDERS, REACH, WORDS, WeightSpaceSpec
 
 Array = NDArray[np.float64]
 
@@ -256,7 +257,7 @@ class Prediction:
     humps : 1 or 2 in the histogram of all chains together
     upper : (chains,), share of each chain's draws above the cut
     rhat : split R-hat of f(x′)
-    verdict : "one hump", "uncertainty", "unmixed" or "open"
+    verdict : "one_hump", "uncertainty", "unmixed" or "open"
     """
 
     values: Array
@@ -267,7 +268,7 @@ class Prediction:
     verdict: str
 
 
-VERDICTS = ("one hump", "uncertainty", "unmixed", "open")
+VERDICTS = ("one_hump", "uncertainty", "unmixed", "open")
 
 
 def prediction(values: Array) -> Prediction:
@@ -277,7 +278,7 @@ def prediction(values: Array) -> Prediction:
     found = float(split_rhat(values[:, :, None])[0])
     upper = (values > cut).mean(axis=1)
     if humps == 1:
-        verdict = "one hump"
+        verdict = "one_hump"
     elif not found < APART:
         verdict = "unmixed"
     else:
@@ -396,7 +397,7 @@ def checks(spec: WeightSpaceSpec, cancel: Any) -> Sequence[Check]:
     run = longer(spec, cancel)
     assert run.energy is not None
     values = np.concatenate([found.function, run.log_density[:, :, None]], axis=2)
-    names = [*(f"f({at:g})" for at in watched(spec)), "the log density"]
+    names = [*(f"f({at:g})" for at in watched(spec)), WORDS.phrase("checks.log_density")]
     told = [agreement_check(values, names), divergence_check(run.divergent), energy_check(run.energy)]
     return [*told, truth_check(spec, found)]
 
@@ -409,30 +410,28 @@ def symmetry_check(spec: WeightSpaceSpec, draws: Array) -> Check:
     error = float(np.abs(made.log_density_after - made.log_density).max())
     limit = ROUNDING * float(np.spacing(np.abs(made.log_density).max()))
     moved = float(made.function_error.max())
-    sentence = (
-        f"{SAMPLE} draws: the log density changes by at most {error:.2g} nats ({np.median(made.ulps):.2g} ulps in the "
-        f"median), the function by at most {moved:.2g}."
-    )
-    unchanged = error <= limit and moved < 1e-9
-    if is_symmetry(spec):
-        return Check("symmetry", "pass" if unchanged else "fail", error, limit, sentence, "nats", kind="kernel")
-    sentence += " What is done here is no symmetry."
-    return Check("symmetry", "unknown" if unchanged else "fail", error, limit, sentence, "nats", kind="kernel")
+    sentence = WORDS.phrase("checks.symmetry_sentence", draws=SAMPLE, error=error, ulps=np.median(made.ulps), moved=moved)
+    verdict: Verdict = "pass"
+    if not is_symmetry(spec):
+        sentence = f"{sentence} {WORDS.phrase('checks.no_symmetry')}"
+        verdict = "unknown"
+    if error > limit or moved >= 1e-9:
+        verdict = "fail"
+    return Check(WORDS.phrase("checks.symmetry"), verdict, error, limit, sentence, "nats", kind="kernel")
 
 
 def truth_check(spec: WeightSpaceSpec, found: Study) -> Check:
     """Mean and mean square of the function at the watched inputs against quadrature: one hidden unit and a curve."""
-    name = "prediction"
+    name = WORDS.phrase("checks.prediction")
     if spec.units > 1 or spec.data == "xor":
-        words = "No exact answer is known with these settings. With one hidden unit and a curve it is, by quadrature."
-        return unknown(name, words, kind="numbers")
+        return unknown(name, WORDS.phrase("checks.no_answer"), kind="numbers")
     truths = [exact_prediction(spec, float(at)) for at in watched(spec)]
     averages = []
     for j, (at, truth) in enumerate(zip(watched(spec), truths, strict=True)):
         if truth is None:
-            return unknown(name, "The grid of the quadrature is too coarse here.", kind="numbers", unit="MCSE")
+            return unknown(name, WORDS.phrase("checks.too_coarse"), kind="numbers")
         values, what = found.function[:, :, j], f"f({at:g})"
-        averages.append(Average(f"the mean of {what} (quadrature)", values, truth.expectation))
+        averages.append(Average(WORDS.phrase("checks.mean", function=what), values, truth.expectation))
         square = truth.spread**2 + truth.expectation**2
-        averages.append(Average(f"the mean square of {what} (quadrature)", values**2, square))
+        averages.append(Average(WORDS.phrase("checks.mean_square", function=what), values**2, square))
     return averages_check(name, averages)

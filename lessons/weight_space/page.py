@@ -11,49 +11,42 @@ from lessons.weight_space.questions import QUESTIONS
 from lessons.weight_space.scenes import PREVIEWS, on_event, scene
 from lessons.weight_space.spec import SCENARIOS, WORDS, WeightSpaceSpec
 
-VIEWS = {"walk": "weights", "predictive": "prediction at x′"}
-DATA = {"hump": "hump", "gap": "a gap", "uneven": "three levels", "xor": "XOR", "points": "your points"}
-SYMMETRIES = {"permute": "units move on", "flip": "unit 1 flips", "random": "any"}
-MISTAKES = {"none": "nothing", "forget_bias": "biases stay", "forget_output": "output weights stay"}
-ORDERS = {"none": "as sampled", "output": "by v", "bend": "by −b/w"}
-
 
 def controls(panel: Controls[WeightSpaceSpec]) -> None:
     """The widgets beside the stage."""
     spec = panel.spec
-    panel.segmented("view", "Look at", VIEWS)
-    panel.segmented("data", "Data", DATA)
+    panel.segmented("view")
+    panel.segmented("data")
     if spec.data == "points":
-        panel.points("points", label="Points: x, y, 0")
-        panel.note("Or click in the function's picture (view: weights); a double click removes a point.")
-    panel.slider("units", "Hidden units k")
+        panel.points("points")
+        panel.remark("points")
+    panel.slider("units")
     if spec.view == "walk":
-        panel.segmented("symmetry", "Done to each draw", SYMMETRIES)
-        panel.select("mistake", "Break it: what is forgotten", MISTAKES)
-        panel.segmented("order", "Units sorted", ORDERS)
+        panel.segmented("symmetry")
+        panel.select("mistake")
+        panel.segmented("order")
     else:
-        panel.slider("at", "Predict at x′")
-        panel.note("Or click in the function's picture.")
-    panel.segmented("activation", "Activation", {"tanh": "tanh", "relu": "ReLU"})
+        panel.slider("at")
+        panel.remark("at")
+    panel.segmented("activation")
     if spec.view == "walk":
-        with panel.more("Weights in the plane"):
-            panel.select("first", "x axis")
-            panel.select("second", "y axis")
-            panel.slider("chain", "Chain followed")
-    with panel.more("Model and chains"):
-        panel.slider("prior_sd", "Prior sd s")
+        with panel.more("plane"):
+            panel.select("first")
+            panel.select("second")
+            panel.slider("chain")
+    with panel.more("model"):
+        panel.slider("prior_sd")
         if spec.data != "xor":
-            panel.slider("noise_sd", "Noise sd σ")
-        panel.slider("chains", "Chains")
-        panel.slider("draws", "Draws shown")
-        panel.slider("warmup", "Warm-up")
+            panel.slider("noise_sd")
+        panel.slider("chains")
+        panel.slider("draws")
+        panel.slider("warmup")
 
 
 def runs(spec: WeightSpaceSpec) -> str:
     """Which kernel runs, and what is done to its draws."""
-    wrong = "" if analysis.is_symmetry(spec) else " What is done to each draw is no symmetry, on purpose."
-    depth = f"with at most {analysis.MAX_DEPTH} doublings"
-    return f"NUTS over all {len(spec.weights)} weights at once, tuned in its warm-up, {depth}.{wrong}"
+    ran = WORDS.phrase("runs.nuts", weights=len(spec.weights), doublings=analysis.MAX_DEPTH)
+    return ran if analysis.is_symmetry(spec) else f"{ran} {WORDS.phrase('runs.wrong')}"
 
 
 LESSON = Lesson(

@@ -14,11 +14,15 @@ from app.kit.preview import Preview
 from app.kit.text import number
 from engine.networks import symmetry
 from lessons.weight_space import analysis
-from lessons.weight_space.spec import MAX_POINTS, REACH, WeightSpaceSpec
+from lessons.weight_space.spec import MAX_POINTS, REACH, WORDS, WeightSpaceSpec
 
 Array = NDArray[np.float64]
 
-WALK = (Phase("draw", "the chain moves"), Phase("copy", "the units are exchanged or flipped"), Phase("compare", "what has changed?"))
+WALK = (
+    Phase("draw", WORDS.phrase("stage.chain_moves")),
+    Phase("copy", WORDS.phrase("stage.units_move")),
+    Phase("compare", WORDS.phrase("stage.compare")),
+)
 COPIED, COMPARED = ("copy", None), ("compare", None)
 TALL, LOW = 330, 190
 LOWEST = 1e-3  # R-hat − 1 at the foot of the bars
@@ -27,8 +31,6 @@ MARGIN = 0.08
 CHAINS_DRAWN = 4
 BINS = 34
 DECIMALS = 14  # of a log density: the last bits of numbers from 8 to 64
-NAMES = {"hump": "a hump", "gap": "two levels with a gap", "uneven": "three levels", "xor": "XOR", "points": "own points"}
-
 
 PREVIEWS = {"at": Preview(), **dict.fromkeys(("prior_sd", "noise_sd", "units", "chain", "warmup"), Preview(smooth=False))}
 
@@ -38,7 +40,8 @@ def scene(spec: WeightSpaceSpec, window: int | None = None) -> bytes:
     return (_walk if spec.view == "walk" else _predictive)(spec).encode()
 
 
-def _made(spec: WeightSpaceSpec, what: str, phases: tuple[Phase, ...] = ()) -> Scene:
+def _made(spec: WeightSpaceSpec, phases: tuple[Phase, ...] = ()) -> Scene:
+    units = WORDS.phrase("stage.unit") if spec.units == 1 else WORDS.phrase("stage.units", units=spec.units)
     return Scene(
         run=repr(spec.simulation()) + spec.view,
         steps=spec.draws,
@@ -46,8 +49,7 @@ def _made(spec: WeightSpaceSpec, what: str, phases: tuple[Phase, ...] = ()) -> S
         start=min(spec.draws - 1, spec.draws // 4),
         phases=phases,
         theme=theme.palette(),
-        label=f"{spec.chains} chains of NUTS over the weights of a network with {spec.units} hidden "
-        f"{'unit' if spec.units == 1 else 'units'} on {NAMES[spec.data]}: {what}",
+        label=WORDS.phrase(f"stage.{spec.view}", chains=spec.chains, units=units, data=WORDS["data"][spec.data], at=spec.at),
     )
 
 
@@ -55,7 +57,7 @@ def _made(spec: WeightSpaceSpec, what: str, phases: tuple[Phase, ...] = ()) -> S
 
 
 def _walk(spec: WeightSpaceSpec) -> Scene:
-    picture = _made(spec, "a plane of two weights, the function, and R-hat of weights and of the function.", WALK)
+    picture = _made(spec, WALK)
     raw = analysis.draws_of(spec)
     draws = analysis.compared(spec, raw)
     made = analysis.copied(spec, draws[spec.chain - 1])
@@ -77,18 +79,18 @@ def _plane(picture: Scene, spec: WeightSpaceSpec, draws: Array, made: analysis.C
     low, high = _limits(np.concatenate([seen.reshape(-1, 2), *others]))
     panel = picture.panel(
         "plane",
-        title=f"Weight space: {spec.first} against {spec.second}",
-        x=Axis(f"{_named(spec, spec.first)}", float(low[0]), float(high[0])),
-        y=Axis(f"{_named(spec, spec.second)}", float(low[1]), float(high[1])),
+        title=WORDS.phrase("stage.plane", first=spec.first, second=spec.second),
+        x=Axis(_named(spec, spec.first), float(low[0]), float(high[0])),
+        y=Axis(_named(spec, spec.second), float(low[1]), float(high[1])),
         place=(0, 0, 6, 1),
         height=TALL,
     )
     panel.rule(x=0.0, role="grid").rule(y=0.0, role="grid")
     for chain, path in enumerate(seen):
-        shape = theme.MARKERS[chain]
-        panel.points(path, show="upto", shape=shape, size=2.2, alpha=0.5, chain=chain, label=f"chain {chain + 1}")
+        shape, name = theme.MARKERS[chain], WORDS.phrase("stage.chain", chain=chain + 1)
+        panel.points(path, show="upto", shape=shape, size=2.2, alpha=0.5, chain=chain, label=name)
     for index, place in enumerate(others):
-        label = f"its copies: {len(others)} other places" if index == 0 else None
+        label = WORDS.phrase("stage.copies", places=len(others)) if index == 0 else None
         panel.points(place, show="at", role="highlight", shape="diamond", size=4.5, alpha=0.9, label=label)
     after = made.after[:, columns]
     panel.arrows(own, after, show=Show("at", phase=COPIED), role="reject" if _wrong(spec) else "accept")
@@ -101,9 +103,9 @@ def _function(picture: Scene, spec: WeightSpaceSpec, made: analysis.Copied) -> N
     before, after = (analysis.function_at(spec, theta, analysis.GRID) for theta in (made.before, made.after))
     panel = _function_panel(picture, spec, np.concatenate([before, after]), (6, 0, 6, 1), TALL)
     panel.line(analysis.GRID, before, show=Show("upto", last=15, fade=True), role="muted", width=1.0, alpha=0.5)
-    panel.line(analysis.GRID, before, show="at", role="posterior", width=4.0, label=f"f of this draw, chain {spec.chain}")
+    panel.line(analysis.GRID, before, show="at", role="posterior", width=4.0, label=WORDS.phrase("stage.of_draw", chain=spec.chain))
     role = "reject" if _wrong(spec) else "accept"
-    panel.line(analysis.GRID, after, show=Show("at", phase=COPIED), role=role, width=2.0, dash=True, label="f of the copy")
+    panel.line(analysis.GRID, after, show=Show("at", phase=COPIED), role=role, width=2.0, dash=True, label=WORDS.phrase("stage.of_copy"))
     _data_layer(panel, spec)
 
 
@@ -114,12 +116,13 @@ def _function_panel(
     editable = None
     if spec.data == "xor":
         # the corners lie at odd halves of a quarter turn
-        axis, low, high = Axis("angle on the circle (quarter turns)", -REACH, REACH), 0.0, 1.0
-        title, name = "Function space: P(class 1) around the corners", "P(class 1)"
+        axis, low, high = Axis(WORDS.phrase("stage.angle"), -REACH, REACH), 0.0, 1.0
+        title, name = WORDS.phrase("stage.function_xor"), WORDS.phrase("stage.probability")
     else:
         ends = np.concatenate([np.quantile(values, [0.005, 0.995]), y])
         low, high = float(ends.min()), float(ends.max())
-        axis, title, name = Axis("input x", -REACH, REACH), "Function space", "y and f(x)"
+        axis = Axis(WORDS.phrase("stage.input"), -REACH, REACH)
+        title, name = WORDS.phrase("stage.function"), WORDS.phrase("stage.value")
         if spec.data == "points" and not clickable:
             editable = Editable(points=np.column_stack([x[:, 0], y, np.zeros(len(y))]), limit=MAX_POINTS)
     pad = MARGIN * (high - low) or 1.0
@@ -140,13 +143,13 @@ def _data_layer(panel: Panel, spec: WeightSpaceSpec) -> None:
     if spec.data == "xor":
         quarter = np.arctan2(x[:, 1], x[:, 0]) / (np.pi / 2)
         roles, shapes = ["class-0", "class-1"], ["circle", "cross"]
-        rows = np.column_stack([quarter, y])
-        panel.points(rows, classes=y.astype(int), role=roles, shape=shapes, size=3.5, label=["class 0", "class 1"])
+        rows, labels = np.column_stack([quarter, y]), [WORDS.phrase("classes.0"), WORDS.phrase("classes.1")]
+        panel.points(rows, classes=y.astype(int), role=roles, shape=shapes, size=3.5, label=labels)
         return
     if spec.data == "hump":
-        panel.line(analysis.GRID, analysis.hump(analysis.GRID), role="truth", dash=True, width=1.5, label="true curve")
+        panel.line(analysis.GRID, analysis.hump(analysis.GRID), role="truth", dash=True, width=1.5, label=WORDS.phrase("stage.true_curve"))
     if len(y):
-        panel.points(np.column_stack([x[:, 0], y]), role="ink", size=3.5, label="data")
+        panel.points(np.column_stack([x[:, 0], y]), role="ink", size=3.5, label=WORDS.phrase("stage.data"))
 
 
 def _rhats(picture: Scene, spec: WeightSpaceSpec, draws: Array) -> tuple[Array, Array]:
@@ -154,13 +157,15 @@ def _rhats(picture: Scene, spec: WeightSpaceSpec, draws: Array) -> tuple[Array, 
     places = analysis.watched(spec)
     weights = analysis.running_rhat(draws[..., analysis.order_of(spec)])
     functions = analysis.running_rhat(analysis.function_at(spec, draws, places))
-    sorted_by = {"none": "", "output": ", units sorted by v", "bend": ", units sorted by −b/w"}[spec.order]
+    rule = WORDS["rules"][spec.order]
+    of_weights = WORDS.phrase("stage.rhat_of_weights" if spec.order == "none" else "stage.rhat_of_sorted_weights", rule=rule)
     rows = (
-        ("weights", f"R-hat of each weight{sorted_by}", spec.weights, weights, (0, 1, 7, 1), "reject"),
-        ("functions", "R-hat of f at fixed inputs", [number(at) for at in places], functions, (7, 1, 5, 1), "accept"),
+        ("weights", of_weights, spec.weights, weights, (0, 1, 7, 1), "reject"),
+        ("functions", WORDS.phrase("stage.rhat_of_function"), [number(at) for at in places], functions, (7, 1, 5, 1), "accept"),
     )
     for id, title, labels, values, place, role in rows:
-        panel = picture.panel(id, title=title, y=Axis("R-hat so far", 0.0, 4.0, ticks=TICKS), place=place, height=LOW)
+        axis = Axis(WORDS.phrase("stage.rhat"), 0.0, 4.0, ticks=TICKS)
+        panel = picture.panel(id, title=title, y=axis, place=place, height=LOW)
         panel.bars(_height(values), labels=list(labels), role=role)
         panel.rule(y=float(_height(np.array(1.01))), role="ink", dash=True, label="1.01")
     return weights, functions
@@ -181,38 +186,27 @@ def _arithmetic(picture: Scene, spec: WeightSpaceSpec, made: analysis.Copied, gh
         values: dict[str, Any] = {f"a{i}": parts[:, unit, i] for i in range(parts.shape[2])}
         values |= {f"z{i}": moved[:, unit, i] for i in range(parts.shape[2])}
         old, new = (", ".join(f"{{{letter}{i}:.2f}}" for i in range(parts.shape[2])) for letter in "az")
-        picture.readout(f"unit{unit + 1}", f"unit {unit + 1}, ({names}): ({old}) → ({new})", **values)
-    for id, name, heights in (("before", "draw", made.log_density), ("after", "copy", made.log_density_after)):
+        picture.readout(f"unit{unit + 1}", WORDS.phrase("stage.unit_card", unit=unit + 1, weights=names, before=old, after=new), **values)
+    for id, name, heights in (("before", "draw_card", made.log_density), ("after", "copy_card", made.log_density_after)):
         template, digits = _digits(heights)
-        picture.readout(id, f"log p(y, θ) of the {name} = {template} nats", show=Show(phase=COMPARED), **digits)
+        picture.readout(id, WORDS.phrase(f"stage.{name}", digits=template), show=Show(phase=COMPARED), **digits)
     picture.readout(
         "change",
-        "apart by {d:.2g} nats = {u:.2g} ulps (ulp: a number's last bit); f changes by at most {f:.1e}",
+        WORDS.phrase("stage.change_card"),
         show=Show(phase=COMPARED),
         d=made.log_density_after - made.log_density,
         u=made.ulps,
         f=made.function_error,
     )
     count = symmetry.copies(net)
-    signs = f" × 2{'⁰¹²³⁴'[k]} signs" if symmetry.odd(net) else ""
+    orders = WORDS.phrase("stage.orders_card", units=k)
+    if symmetry.odd(net):
+        orders = WORDS.phrase("stage.orders_and_signs_card", units=k, power="⁰¹²³⁴"[k])
     steps = np.ones(spec.draws)
-    picture.readout(
-        "copies",
-        f"{k}! orders{signs} = {{n:d}} copies of this draw, at {{g:d}} places of this plane",
-        n=steps.astype(int) * count,
-        g=steps.astype(int) * ghosts,
-    )
+    picture.readout("copies", orders, n=steps.astype(int) * count, g=steps.astype(int) * ghosts)
     worst_weight, worst_function = _worst(weights), _worst(functions)
-    picture.readout(
-        "rhat", f"{spec.chains} chains: largest split R-hat of a weight {{w:.3f}}, of f {{f:.3f}}", w=worst_weight, f=worst_function
-    )
-    picture.say(
-        "Draw {t:d} of chain " + str(spec.chain) + ". Largest R-hat of a weight {w:.2f}, of the function {f:.2f}. "
-        "The copy's log density is {u:.2g} ulps away.",
-        w=worst_weight,
-        f=worst_function,
-        u=made.ulps,
-    )
+    picture.readout("rhat", WORDS.phrase("stage.rhat_card", chains=spec.chains), w=worst_weight, f=worst_function)
+    picture.say(WORDS.phrase("stage.said", chain=spec.chain), w=worst_weight, f=worst_function, u=made.ulps)
     columns = {name: made.before[:, analysis.column(spec, name)] for name in spec.weights}
     picture.table(
         {
@@ -247,10 +241,8 @@ def _wrong(spec: WeightSpaceSpec) -> bool:
 
 
 def _named(spec: WeightSpaceSpec, weight: str) -> str:
-    if weight == "c":
-        return "output bias c"
-    words = {"w": "weight in" if spec.inputs == 1 else "weight from x₁", "u": "weight from x₂", "b": "bias"}
-    return f"{weight}: {words.get(weight[0], 'weight out')}, unit {weight[1:]}"
+    kind = "w_of_two" if weight[0] == "w" and spec.inputs == 2 else weight[0]
+    return WORDS.phrase(f"weights.{kind}", weight=weight, unit=weight[1:])
 
 
 def _limits(points: Array) -> tuple[Array, Array]:
@@ -263,7 +255,7 @@ def _limits(points: Array) -> tuple[Array, Array]:
 
 
 def _predictive(spec: WeightSpaceSpec) -> Scene:
-    picture = _made(spec, f"the function of each chain, and histograms of its value at {spec.at:g} by chain.")
+    picture = _made(spec)
     draws = analysis.draws_of(spec)
     values = analysis.function_at(spec, draws, np.array([spec.at]))[..., 0]
     found = analysis.prediction(values)
@@ -277,8 +269,8 @@ def _predictive(spec: WeightSpaceSpec) -> Scene:
     shown = analysis.function_at(spec, draws[:CHAINS_DRAWN], analysis.COARSE_GRID)
     panel = _function_panel(picture, spec, shown, (0, 0, 7, 1), TALL - 50, clickable=True)
     for chain, curves in enumerate(shown):
-        panel.line(analysis.COARSE_GRID, curves, show="at", chain=chain, width=2.2, label=f"chain {chain + 1}")
-    panel.rule(x=spec.at, role="highlight", dash=True, label="x′")
+        panel.line(analysis.COARSE_GRID, curves, show="at", chain=chain, width=2.2, label=WORDS.phrase("stage.chain", chain=chain + 1))
+    panel.rule(x=spec.at, role="highlight", dash=True, label=WORDS.phrase("stage.place"))
     _data_layer(panel, spec)
 
     name = _value(spec)
@@ -286,26 +278,26 @@ def _predictive(spec: WeightSpaceSpec) -> Scene:
     exact = None if truth is None else truth.density(grid)
     pooled = picture.panel(
         "pooled",
-        title=f"All chains, x′ = {number(spec.at)}",
+        title=WORDS.phrase("stage.all_chains", at=number(spec.at)),
         x=Axis(name, *limits),
-        y=Axis("density"),
+        y=Axis(WORDS.phrase("stage.density")),
         place=(7, 0, 5, 1),
         height=TALL - 50,
     )
     middles, density, width = _histogram(values.ravel(), limits)
-    pooled.columns(middles, density, widths=width, role="posterior", label="all draws of the run")
+    pooled.columns(middles, density, widths=width, role="posterior", label=WORDS.phrase("stage.all_draws"))
     if exact is not None:
-        pooled.line(grid, exact, role="truth", dash=True, width=2.5, label="exact (quadrature)")
+        pooled.line(grid, exact, role="truth", dash=True, width=2.5, label=WORDS.phrase("stage.exact"))
     _by_chain(picture, spec, values, limits, grid, exact)
     at = 1 + (spec.chains - 1) // 3
     panel = trace_panel(picture, values, name, place=(0, at + 1, 12, 1), height=150, limits=limits)
-    panel.rule(y=found.cut, role="ink", dash=True, label="cut between the halves")
+    panel.rule(y=found.cut, role="ink", dash=True, label=WORDS.phrase("stage.cut"))
     _verdict(picture, spec, values, found, truth is not None)
     return picture
 
 
 def _value(spec: WeightSpaceSpec) -> str:
-    return "P(class 1) at x′" if spec.data == "xor" else "f(x′)"
+    return WORDS.phrase("stage.probability_at_place" if spec.data == "xor" else "stage.at_place")
 
 
 def _histogram(values: Array, limits: tuple[float, float]) -> tuple[Array, Array, float]:
@@ -322,7 +314,7 @@ def _by_chain(picture: Scene, spec: WeightSpaceSpec, values: Array, limits: tupl
     for chain, series in enumerate(values):
         panel = picture.panel(
             f"chain{chain + 1}",
-            title=f"Chain {chain + 1} so far",
+            title=WORDS.phrase("stage.chain_so_far", chain=chain + 1),
             x=Axis(_value(spec), *limits),
             y=Axis("", 0.0, None, ticks=[]),
             place=(span * (chain % across), 1 + chain // across, span, 1),
@@ -343,31 +335,21 @@ def _verdict(picture: Scene, spec: WeightSpaceSpec, values: Array, found: analys
     between = means.var(axis=0, ddof=1)
     rhat = analysis.running_rhat(values[:, :, None])[:, 0]
     shares = np.cumsum(values > found.cut, axis=1) / count
-    picture.readout("within", "within the chains: W = mean of their variances = {w:.4f}", w=np.where(count > 1, within, np.nan))
-    picture.readout("between", "between them: B/n = variance of their means = {b:.4f}", b=between)
-    picture.readout("rhat", "split R-hat of f(x′) so far = {r:.3f}", r=rhat)
-    terms = ", ".join(f"chain {c + 1}: {{s{c}:.2f}}" for c in range(spec.chains))
-    picture.readout("shares", f"share of draws above the cut: {terms}", **{f"s{c}": share for c, share in enumerate(shares)})
-    words = "|".join(verdict_words(spec, found, name) for name in analysis.VERDICTS)
+    picture.readout("within", WORDS.phrase("stage.within_card"), w=np.where(count > 1, within, np.nan))
+    picture.readout("between", WORDS.phrase("stage.between_card"), b=between)
+    picture.readout("rhat", WORDS.phrase("stage.prediction_card"), r=rhat)
+    terms = ", ".join(WORDS.phrase("stage.share", chain=c) for c in range(1, spec.chains + 1))
+    picture.readout("shares", WORDS.phrase("stage.shares_card", shares=terms), **{f"s{c}": share for c, share in enumerate(shares, 1)})
+    words = "|".join(WORDS.phrase(f"verdicts.{name}", rhat=found.rhat) for name in analysis.VERDICTS)
     verdict = np.full(n, analysis.VERDICTS.index(found.verdict))
-    picture.readout("verdict", f"verdict on the whole run: {{v|{words}}}", v=verdict)
+    picture.readout("verdict", WORDS.phrase("stage.verdict_card", verdicts=words), v=verdict)
     if known:
         truth = analysis.exact_prediction(spec)
         assert truth is not None
-        picture.readout("truth", "mean of all draws so far {m:.3f}, exact {e:.3f}", m=means.mean(axis=0), e=np.full(n, truth.expectation))
-    picture.say("Draw {t:d} of each chain: R-hat of the prediction {r:.2f}.", r=rhat)
+        picture.readout("truth", WORDS.phrase("stage.mean_card"), m=means.mean(axis=0), e=np.full(n, truth.expectation))
+    picture.say(WORDS.phrase("stage.said_of_prediction"), r=rhat)
     table = {f"{_value(spec)}, chain {c + 1}": series for c, series in enumerate(values)}
     picture.table({"draw": count, **table, "W": within, "B/n": between, "split R-hat": rhat})
-
-
-def verdict_words(spec: WeightSpaceSpec, found: analysis.Prediction, name: str) -> str:
-    """A verdict in a few words."""
-    return {
-        "one hump": f"one hump, R-hat {found.rhat:.2f}",
-        "uncertainty": f"two humps, and every chain visits both: R-hat {found.rhat:.2f}. This is uncertainty",
-        "unmixed": f"two humps, but the chains disagree: R-hat {found.rhat:.2f}. Unmixed chains, not an answer",
-        "open": f"two humps, R-hat {found.rhat:.2f}: too few crossings to tell",
-    }[name]
 
 
 # What the reader does in the stage ------------------------------------------------------------------------------------

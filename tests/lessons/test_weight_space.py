@@ -181,7 +181,7 @@ def test_verdicts():
     apart = np.repeat([[-1.0], [1.0], [1.0], [-1.0]], 400, axis=1) + 0.2 * rng.normal(size=(4, 400))
     assert analysis.prediction(both).verdict == "uncertainty"
     assert analysis.prediction(apart).verdict == "unmixed"
-    assert analysis.prediction(rng.normal(size=(4, 400))).verdict == "one hump"
+    assert analysis.prediction(rng.normal(size=(4, 400))).verdict == "one_hump"
 
 
 # What the lesson says -------------------------------------------------------------------------------------------------
