@@ -415,6 +415,8 @@ def test_reduced_motion_never_autoplays(visit, watched):
     watched.emulate_media(reduced_motion="reduce")
     player = visit("grow")
     expect(player).to_have_attribute("data-playing", "false")
+    at(player, 999)  # the end of the run, once it is there
+    expect(player).to_have_attribute("data-playing", "false")
 
 
 # ---------------------------------------------------------------------------------------------------------------------

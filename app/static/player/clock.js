@@ -45,7 +45,8 @@ export class Clock {
     this.unanswered = false;
     if (!sameRun) {
       this.plan = this.limit = this.awaiting = null;
-      this.jump(scene.start ?? (this.calm ? scene.steps - 1 : 0));
+      if (this.calm && scene.start === null) this.standAtTheEnd();
+      else this.jump(scene.start ?? 0);
       this.playing = scene.autoplay && !this.calm;
       return;
     }
@@ -181,6 +182,11 @@ export class Clock {
     this.beyond = t >= this.scene.steps ? place : null;
   }
 
+  // At the end of the run, also of one that still grows.
+  standAtTheEnd() {
+    this.stay({ t: (this.scene.total ?? this.scene.steps) - 1, settled: true, s: 0 });
+  }
+
   // Transition t, over and done with; or the limit, if that lies before it.
   settle(t) {
     this.t = Math.min(this.limit?.t ?? this.scene.steps - 1, Math.max(0, t));
@@ -259,7 +265,8 @@ export class Clock {
     const goal = this.limit ?? (ends && this.placed(ends));
     if (this.calm) {
       if (goal) [this.t, this.s] = [goal.t, goal.s];
-      else this.jump(this.scene.start ?? this.scene.steps - 1);
+      else if (this.scene.start === null) this.standAtTheEnd();
+      else this.jump(this.scene.start);
       return;
     }
     this.plan = pace === "phases" && goal ? this.stroll(goal, seconds) : this.swell(goal, seconds);
