@@ -50,7 +50,7 @@ COUNTED = {  # targets that specs build, and the source of functions: small and 
 SLUGS = {
     *("conjugate", "monte-carlo", "prior-predictive", "logistic", "model-selection"),
     *("metropolis", "gibbs", "slice-sampling", "hmc", "nuts", "tuning", "diagnostics", "own-chain", "race"),
-    *("perceptron", "weight-space", "priors", "xor", "real-data"),
+    *("perceptron", "regression", "weight-space", "priors", "xor", "real-data"),
     *("dimensions", "neurons", "layers", "missing-factor", "occam", "delayed-rejection", "landing"),
     *("variational", "weights", "spike-and-slab", "dropout", "convolution"),
     *("digits", "uncertainty-maps", "scores", "xor-methods"),

@@ -161,11 +161,10 @@ def _cut(spec: SpikeAndSlabSpec, fit: NetworkFit, epochs: float) -> Scene:
     if learning.is_large(spec):
         prior = learning.price(fit.spec, len(data.y))
         panel.rule(x=prior, role="prior", dash=True, label=WORDS.phrase("cut.prior", prior=prior))
-    found_at = {"threshold": THRESHOLDS, "kept": kept, "right": right}
-    made.readout("cut", WORDS.phrase("cut.cut_card"), show="at", **found_at)
+    made.readout("cut", WORDS.phrase("cut.cut_card"), show="at", threshold=THRESHOLDS, kept=kept, right=right)
     made.readout("path", WORDS.phrase("cut.path_card"), show="at", path=feasible.astype(np.int32))
     made.readout("epochs", WORDS.phrase("network.epochs_card"), show="at", epochs=np.full(len(THRESHOLDS), epochs))
-    made.say(WORDS.phrase("cut.said"), **found_at)
+    made.say(WORDS.phrase("cut.said"), threshold=THRESHOLDS, kept=kept, right=right)
     made.table({"threshold": THRESHOLDS, "weights kept (%)": kept, "test digits right (%)": right, "a path": feasible})
     return made
 
