@@ -40,7 +40,6 @@ LATE = {  # what a function imports of the house itself, and why not its module
 }
 IN_PYTHON = {  # lessons whose words do not all stand in `words.toml` yet; none comes to this list
     *(
-        "dimensions",
         "dropout",
         "families",
         "model_selection",
