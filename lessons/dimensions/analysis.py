@@ -33,7 +33,7 @@ from engine.jumps.shares import Shares, shares
 from engine.jumps.toy import Ledger, ToyRecording, ToySpec
 from engine.kept import kept
 from engine.spec import MAX_SEED
-from lessons.dimensions.spec import DimensionsLesson
+from lessons.dimensions.spec import WORDS, DimensionsLesson
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -299,7 +299,7 @@ def kernels(spec: DimensionsLesson) -> list[Kernel]:
     """The sweep, on as many measurements as there are."""
     stretch = 2 * spec.spread if spec.family == "means" else spec.spread
     missing = spec.variant != "exact" and not (spec.variant == "no_jacobian" and stretch == 1.0)
-    mistake = "A factor is forgotten on purpose." if missing else ""
+    mistake = WORDS.phrase("checks.forgotten") if missing else ""
     return [NestedKernel(spec.toy(observations=len(data_of(spec).y)), mistake)]
 
 
@@ -327,14 +327,16 @@ def again(spec: DimensionsLesson, work: int) -> Whole:
 
 def shares_check(spec: DimensionsLesson, model: Whole, level: float) -> Check:
     """Shares of the models among draws (chains, sweeps) against the exact ones."""
-    name, what = "model probabilities", "p(k | y)" if spec.likelihood == "on" else "p(k), the data left out,"
+    name = WORDS.phrase("checks.probabilities")
     judged = [(k, float(p)) for k, p in enumerate(exact(spec), 1) if RARE < p < 1.0 - RARE]
     if not judged:
-        sentence = "One model has nearly all of the probability: hardly a jump to another is ever seen."
-        return unknown(name, sentence, kind="numbers", unit="MCSE")
-    averages = [Average(f"the share of model {k}, {what}", (model == k).astype(float), p, math.sqrt(p * (1.0 - p))) for k, p in judged]
+        return unknown(name, WORDS.phrase("checks.one_model"), kind="numbers", unit=WORDS.phrase("checks.mcse"))
+    given = WORDS.phrase("checks.given_data" if spec.likelihood == "on" else "checks.prior")
+    averages = [
+        Average(WORDS.phrase("checks.share", k=k, given=given), (model == k).astype(float), p, math.sqrt(p * (1.0 - p))) for k, p in judged
+    ]
     found = averages_check(name, averages, level=level)
-    sentence = f"{model.shape[0]} chains of {model.shape[1]:,} sweeps. {found.sentence}"
+    sentence = WORDS.phrase("checks.sweeps", chains=model.shape[0], sweeps=model.shape[1], found=found.sentence)
     return dataclasses.replace(found, sentence=sentence)
 
 
@@ -344,8 +346,5 @@ def ledger_check(spec: DimensionsLesson) -> Check:
     right = right_factors(here).sum(axis=1)
     off = float(np.max(np.abs(here.jump.log_ratio - right) / np.maximum(1.0, np.abs(right))))
     verdict: Verdict = "pass" if off < LEDGER_LIMIT else "fail"
-    sentence = (
-        f"The log ratio of each of the {here.steps} jumps on the stage was worked out again from the densities "
-        f"themselves: largest relative difference {off:.1e}."
-    )
-    return Check("ledger", verdict, off, LEDGER_LIMIT, sentence, "relative error", kind="kernel")
+    sentence = WORDS.phrase("checks.reckoned", jumps=here.steps, off=off)
+    return Check(WORDS.phrase("checks.ledger"), verdict, off, LEDGER_LIMIT, sentence, WORDS.phrase("checks.relative_error"), kind="kernel")

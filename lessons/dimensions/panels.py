@@ -14,18 +14,12 @@ from engine.jumps.toy import VARIANTS
 from lessons.dimensions import analysis
 from lessons.dimensions.analysis import LONG, LONG_CHAINS
 from lessons.dimensions.scenes import names
-from lessons.dimensions.spec import DimensionsLesson
+from lessons.dimensions.spec import WORDS, DimensionsLesson
 from lessons.families.growing.sizes import HELD
 
 SPREADS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0)
-LOOKS = {
-    "exact": ("right", "circle"),
-    "no_jacobian": ("no Jacobian", "cross"),
-    "no_end_points": ("no d/b", "square"),
-    "no_proposal": ("no q(u)", "triangle-up"),
-    "one_sided": ("d/b one way", "x"),
-}
-RUN = f"{LONG_CHAINS} chains of {LONG // 1000},000 sweeps"
+SYMBOLS = dict(zip(VARIANTS, ("circle", "cross", "square", "triangle-up", "x"), strict=True))
+RUN = WORDS.phrase("panels.run", chains=LONG_CHAINS, sweeps=LONG)
 
 
 def panels(spec: DimensionsLesson, cancel: Any = None) -> list[Figure]:
@@ -43,30 +37,28 @@ def _listed(labels: list[str], *rows: np.ndarray) -> str:
 
 def _long(spec: DimensionsLesson) -> Figure:
     (found, errors, *_), true = analysis.long_shares(spec), analysis.exact(spec)
-    title = "The same sampler, run longer"
-    caption = f"{RUN}. Error bars: {HELD:g} Monte Carlo standard errors each way, often smaller than the line."
     figure = charts.bars(
-        title,
+        WORDS.phrase("panels.long"),
         names(spec),
         found,
         error=HELD * np.nan_to_num(errors),
         truth=true,
-        x="model",
-        y="share of sweeps",
-        alt=f"{title}: share and exact probability of each model. {_listed(names(spec), found, true)}.",
-        caption=caption,
+        x=WORDS.phrase("panels.model"),
+        y=WORDS.phrase("panels.share"),
+        alt=WORDS.phrase("panels.long_alt", listed=_listed(names(spec), found, true)),
+        caption=WORDS.phrase("panels.long_caption", run=RUN, held=HELD),
     )
     known = analysis.limit(spec)
     if spec.variant != "exact" and known is not None:
         marker = {"symbol": "circle-open", "size": 13, "color": theme.colour("divergent"), "line": {"width": 2}}
-        figure.figure.add_scatter(x=names(spec), y=known, mode="markers", marker=marker, name="its limit, exact")
+        figure.figure.add_scatter(x=names(spec), y=known, mode="markers", marker=marker, name=WORDS.phrase("panels.limit"))
     return figure
 
 
 def _running(spec: DimensionsLesson) -> Figure:
     rows = running_shares(analysis.long_run(spec, spec.likelihood).model, 1, spec.models)
     at = np.unique(np.geomspace(10, LONG, 120).astype(int))
-    figure = charts.blank("sweeps of each chain (log scale)", "share of sweeps so far")
+    figure = charts.blank(WORDS.phrase("panels.sweeps"), WORDS.phrase("panels.so_far"))
     figure.update_xaxes(type="log", dtick=1)
     last = []
     for k, (name, p) in enumerate(zip(names(spec), analysis.exact(spec), strict=True), 1):
@@ -74,40 +66,38 @@ def _running(spec: DimensionsLesson) -> Figure:
         line = {"color": theme.colour(f"chain-{k - 1}"), "width": 2, "dash": theme.DASHES[k - 1]}
         figure.add_scatter(x=at, y=share, mode="lines", line=line, name=name)
         ends = {"symbol": "diamond-open", "size": 10, "color": theme.colour(f"chain-{k - 1}"), "line": {"width": 2}}
-        figure.add_scatter(x=[at[-1]], y=[p], mode="markers", marker=ends, name="exact", showlegend=False)
+        figure.add_scatter(x=[at[-1]], y=[p], mode="markers", marker=ends, name=WORDS.phrase("panels.exact"), showlegend=False)
         last.append(share[-1])
     figure.update_yaxes(rangemode="tozero")
-    caption = f"Average over {LONG_CHAINS} chains. Diamonds: exact. More sweeps bring a right sampler to them, and no other."
-    told = _listed(names(spec), np.array(last), analysis.exact(spec))
-    alt = f"Share of each model against the number of sweeps. At the end, and exact: {told}."
-    return Figure("The shares as they settle", figure, alt, caption)
+    alt = WORDS.phrase("panels.running_alt", listed=_listed(names(spec), np.array(last), analysis.exact(spec)))
+    return Figure(WORDS.phrase("panels.running"), figure, alt, WORDS.phrase("panels.running_caption", chains=LONG_CHAINS))
 
 
 def _variants(spec: DimensionsLesson) -> Figure:
-    figure = charts.blank("model", "share of sweeps", height=300)
+    figure = charts.blank(WORDS.phrase("panels.model"), WORDS.phrase("panels.share"), height=300)
     true = analysis.exact(spec)
     told = []
     for offset, variant in zip(np.linspace(-0.24, 0.24, len(VARIANTS)), VARIANTS, strict=True):
         found = analysis.long_shares(spec.replace(variant=variant)).mean
-        name, symbol = LOOKS[variant]
+        name = WORDS.phrase("panels.right" if variant == "exact" else f"panels.{variant}")
         role = "posterior" if variant == "exact" else f"chain-{VARIANTS.index(variant)}"
-        marker = {"symbol": symbol, "size": 10, "color": theme.colour(role)}
+        marker = {"symbol": SYMBOLS[variant], "size": 10, "color": theme.colour(role)}
         figure.add_scatter(x=np.arange(spec.models) + offset, y=found, mode="markers", marker=marker, name=name)
-        told.append(f"{name}: {', '.join(number(value) for value in found)}")
+        told.append(_listed([name], *found[:, None]))
+    line, exact = {"color": theme.colour("ink"), "width": 1.5, "dash": "dash"}, WORDS.phrase("panels.exact")
     for k, p in enumerate(true):
-        line = {"color": theme.colour("ink"), "width": 1.5, "dash": "dash"}
-        figure.add_scatter(x=[k - 0.36, k + 0.36], y=[p, p], mode="lines", line=line, name="exact", showlegend=k == 0)
+        figure.add_scatter(x=[k - 0.36, k + 0.36], y=[p, p], mode="lines", line=line, name=exact, showlegend=k == 0)
     figure.update_xaxes(tickvals=list(range(spec.models)), ticktext=names(spec))
     figure.update_yaxes(rangemode="tozero")
-    alt = f"Share of each model under five samplers. Exact: {', '.join(number(p) for p in true)}. {'; '.join(told)}."
-    return Figure("One factor forgotten at a time", figure, alt, f"The present settings, {RUN} each.")
+    alt = WORDS.phrase("panels.variants_alt", exact=", ".join(number(p) for p in true), listed="; ".join(told))
+    return Figure(WORDS.phrase("panels.variants"), figure, alt, WORDS.phrase("panels.variants_caption", run=RUN))
 
 
 def _tilt(spec: DimensionsLesson) -> Figure:
     """What forgetting the Jacobian does, by spread: closed form."""
     at = np.geomspace(0.05, 5.0, 81)
     found = np.array([analysis.limit(spec.replace(spread=float(s))) for s in at])
-    figure = charts.blank("spread s of the jump (log scale)", "share it settles at")
+    figure = charts.blank(WORDS.phrase("panels.spread"), WORDS.phrase("panels.settles"))
     figure.update_xaxes(type="log", dtick=1)
     for k, (name, p) in enumerate(zip(names(spec), analysis.exact(spec), strict=True)):
         colour = theme.colour(f"chain-{k}")
@@ -116,15 +106,10 @@ def _tilt(spec: DimensionsLesson) -> Figure:
         line = {"color": colour, "width": 1, "dash": "dot"}
         figure.add_scatter(x=[at[0], at[-1]], y=[p, p], mode="lines", line=line, showlegend=False)
     figure.add_vline(x=spec.spread, line={"color": theme.colour("ink"), "dash": "dash", "width": 1.5})
-    neutral = 0.5 if spec.family == "means" else 1.0
-    caption = (
-        "Exact, no sampling. Dotted: the true probabilities; dashed: the present s. At s = "
-        f"{neutral:g} the Jacobian is 1, and forgetting it does no harm; below, the large models gain, above, the "
-        "small ones. A posterior must not depend on a setting of the sampler."
-    )
-    told = _listed(names(spec), analysis.settles(spec), analysis.exact(spec))
-    alt = f"Shares without the Jacobian against s. At s = {number(spec.spread)}, and exact: {told}."
-    return Figure("Without the Jacobian the answer hangs on s", figure, alt, caption)
+    caption = WORDS.phrase("panels.tilt_caption", neutral=0.5 if spec.family == "means" else 1.0)
+    listed = _listed(names(spec), analysis.settles(spec), analysis.exact(spec))
+    alt = WORDS.phrase("panels.tilt_alt", spread=number(spec.spread), listed=listed)
+    return Figure(WORDS.phrase("panels.tilt"), figure, alt, caption)
 
 
 def _spread(spec: DimensionsLesson, cancel: Any) -> Figure:
@@ -137,11 +122,11 @@ def _spread(spec: DimensionsLesson, cancel: Any) -> Figure:
         at.append(s)
         accepted.append(1000.0 * one)
         effective.append(two)
-    figure = charts.blank("spread s of the jump (log scale)", "per 1 000 sweeps")
+    figure = charts.blank(WORDS.phrase("panels.spread"), WORDS.phrase("panels.per_sweeps"))
     figure.update_xaxes(type="log", dtick=1)
     for values, role, symbol, dash, name in (
-        (accepted, "accept", "square", "dash", "jumps accepted"),
-        (effective, "posterior", "circle", "solid", "effective draws of k"),
+        (accepted, "accept", "square", "dash", WORDS.phrase("panels.jumps")),
+        (effective, "posterior", "circle", "solid", WORDS.phrase("panels.effective")),
     ):
         figure.add_scatter(
             x=at,
@@ -154,12 +139,10 @@ def _spread(spec: DimensionsLesson, cancel: Any) -> Figure:
     figure.add_vline(x=spec.spread, line={"color": theme.colour("ink"), "dash": "dot", "width": 1.5})
     figure.update_yaxes(rangemode="tozero")
     best = at[int(np.argmax(effective))]
-    caption = (
-        f"The right sampler, {RUN} for each s. Dotted: the present s. Every s gives the same answer; a good one gives "
-        f"it sooner (here about {number(best)})."
-    )
-    told = "; ".join(f"s = {s:g}: {a:.0f} and {e:.0f}" for s, a, e in zip(at, accepted, effective, strict=True))
-    return Figure("What the spread is for", figure, f"Jumps accepted and effective draws per 1000 sweeps, by s. {told}.", caption)
+    rows = zip(at, accepted, effective, strict=True)
+    listed = "; ".join(WORDS.phrase("panels.at_spread", spread=s, jumps=jumps, effective=draws) for s, jumps, draws in rows)
+    alt, caption = WORDS.phrase("panels.worth_alt", listed=listed), WORDS.phrase("panels.worth_caption", run=RUN, best=number(best))
+    return Figure(WORDS.phrase("panels.worth"), figure, alt, caption)
 
 
 def diagnostics_table(spec: DimensionsLesson, cancel: Any = None) -> Table:
@@ -187,10 +170,9 @@ def diagnostics_table(spec: DimensionsLesson, cancel: Any = None) -> Table:
         "births accepted": births,
         "deaths accepted": deaths,
     }
-    chains = f"{spec.chains} chain{'s' * (spec.chains > 1)} of {number(spec.draws)} sweeps, from model {spec.start}"
-    caption = (
-        f"On the stage: {chains}; acceptance is theirs. Long run: {RUN} in {1000 * seconds:.0f} ms, R-hat of k "
-        f"{found.rhat:.3f}. MCSE: Monte Carlo standard error of a share; ESS: effective draws behind it. No gradient "
-        "is evaluated: a jump compares two densities."
-    )
-    return Table("Diagnostics", columns, caption)
+    if spec.chains == 1:
+        stage = WORDS.phrase("panels.one_chain", sweeps=number(spec.draws), start=spec.start)
+    else:
+        stage = WORDS.phrase("panels.chains", chains=spec.chains, sweeps=number(spec.draws), start=spec.start)
+    caption = WORDS.phrase("panels.cost", stage=stage, run=RUN, ms=1000 * seconds, rhat=found.rhat)
+    return Table(WORDS.phrase("panels.table"), columns, caption)

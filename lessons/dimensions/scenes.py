@@ -17,20 +17,21 @@ from engine.jumps import toy
 from engine.jumps.toy import FACTORS
 from lessons.dimensions import analysis
 from lessons.dimensions.analysis import Walk
-from lessons.dimensions.spec import MOST, DimensionsLesson
+from lessons.dimensions.spec import MOST, WORDS, DimensionsLesson
 
 Array = NDArray[np.float64]
 
-ROWS = ("likelihood", "model prior", "parameter prior", "proposal of u", "choice of move", "Jacobian")  # as FACTORS
+TERMS = ("likelihood", "model", "parameters", "proposal", "move", "jacobian")  # as FACTORS
+ROWS = tuple(WORDS.phrase(f"factors.{term}") for term in TERMS)
 PHASES = (
-    Phase("choose", "choose the move"),
-    Phase("u", "draw u"),
-    Phase("map", "map"),
+    Phase("choose", WORDS.phrase("stage.choose")),
+    Phase("u", WORDS.phrase("stage.draw_u")),
+    Phase("map", WORDS.phrase("stage.map")),
     *(Phase(name, row) for name, row in zip(FACTORS, ROWS, strict=True)),
-    Phase("alpha", "log α"),
-    Phase("v", "draw v"),
-    Phase("verdict", "verdict"),
-    Phase("redraw", "redraw θ"),
+    Phase("alpha", WORDS.phrase("stage.alpha")),
+    Phase("v", WORDS.phrase("stage.draw_v")),
+    Phase("verdict", WORDS.phrase("stage.verdict")),
+    Phase("redraw", WORDS.phrase("stage.redraw")),
 )
 JUMPING = Show("at", phase=(None, "verdict"))
 FROM_U, FROM_MAP = Show("at", phase=("u", None)), Show("at", phase=("map", None))
@@ -47,14 +48,11 @@ CURVE = 17  # places of a polynomial's curve
 BUDGET = 200 * ITEMS
 
 
-COUNTED = {"means": "number of means", "polynomial": "degree of the polynomial"}
-
-
 def names(spec: DimensionsLesson) -> list[str]:
     """Of the models, for the axes."""
     if spec.family == "polynomial":
-        return [f"degree {k}" for k in range(spec.models)]
-    return ["1 mean", *(f"{k} means" for k in range(2, spec.models + 1))]
+        return [WORDS.phrase("models.degree", k=k) for k in range(spec.models)]
+    return [WORDS.phrase("models.first_mean"), *(WORDS.phrase("models.means", k=k) for k in range(2, spec.models + 1))]
 
 
 OF_MODELS = ("spread", "birth", "models", "start", "prior_sd", "noise_sd")
@@ -64,15 +62,7 @@ PREVIEWS = dict.fromkeys((*OF_MODELS, "observations", "truth", "effect"), Previe
 def scene(spec: DimensionsLesson, window: int | None = None) -> bytes:
     """The scene of a run, with the shapes on the map for the jumps around `window`."""
     walk = analysis.walk(spec)
-    picture = Scene(
-        run=repr(spec),
-        steps=walk.steps,
-        rate=6.0,
-        phases=PHASES,
-        theme=theme.palette(),
-        label="Reversible jump between nested models. Each sweep tries one birth or death: the map of its parameters, "
-        "the ledger of its acceptance ratio, the fit, and the share of each model beside the exact probabilities.",
-    )
+    picture = Scene(run=repr(spec), steps=walk.steps, rate=6.0, phases=PHASES, theme=theme.palette(), label=WORDS.phrase("stage.picture"))
     first, count = pictures.window_around(window, walk.steps, ITEMS, budget=BUDGET)
     picture.window(first, np.arange(count + 1, dtype=np.int32) * ITEMS)
     _map(picture, walk, slice(first, first + count))
@@ -139,18 +129,17 @@ def _map(picture: Scene, walk: Walk, part: slice) -> None:
     jacobian = float(np.exp(analysis.models_of(spec).log_jacobian[0]))
     ticks = box.ticks()
     edge = box.offset + 1.08 * box.reach
-    means = spec.family == "means"
     panel = picture.panel(
         "map",
-        title=f"Dimensions matched: (θ, u) ↔ θ′, area × {jacobian:.3g}",
+        title=WORDS.phrase("stage.matched", jacobian=jacobian),
         x=Axis(
-            "left: mean m₁  ·  right: m₁ − s u" if means else "left: last coefficient c  ·  right: c",
+            WORDS.phrase(f"stage.map_x_{spec.family}"),
             -edge,
             edge,
             ticks=[(side * box.offset + at, f"{at:g}".replace("-", "−")) for side in (-1, 1) for at in ticks],
         ),
         y=Axis(
-            "left: u  ·  right: m₁ + s u" if means else "left: u  ·  right: s u",
+            WORDS.phrase(f"stage.map_y_{spec.family}"),
             -1.05 * box.reach,
             1.28 * box.reach,
             ticks=[(at, f"{at:g}".replace("-", "−")) for at in ticks],
@@ -162,17 +151,10 @@ def _map(picture: Scene, walk: Walk, part: slice) -> None:
     panel.path(box.frames(), role="muted", width=1.0, alpha=0.7)
     u = np.linspace(-min(3.5, box.reach), min(3.5, box.reach), 61)
     bell = np.column_stack([-box.reach + 0.5 * box.reach * np.exp(-0.5 * u**2), u])
-    panel.path(box.left(bell), role="prior", width=1.8, label="density of u, N(0, 1)")
-    word = "means" if means else "coefficients"
-    panel.text(-box.offset, 1.15 * box.reach, f"k {word} and u")
-    panel.text(box.offset, 1.15 * box.reach, f"k + 1 {word}")
-    panel.path(
-        _posteriors(walk, box, part),
-        show="inner_all",
-        role="truth",
-        width=1.6,
-        label="posterior, 90 %: interval of the small model, ellipse of the large",
-    )
+    panel.path(box.left(bell), role="prior", width=1.8, label=WORDS.phrase("stage.density_of_u"))
+    panel.text(-box.offset, 1.15 * box.reach, WORDS.phrase(f"stage.small_{spec.family}"))
+    panel.text(box.offset, 1.15 * box.reach, WORDS.phrase(f"stage.large_{spec.family}"))
+    panel.path(_posteriors(walk, box, part), show="inner_all", role="truth", width=1.6, label=WORDS.phrase("stage.posteriors"))
     _cells(panel, walk, box, jacobian)
     _jump(panel, walk, box)
 
@@ -204,7 +186,7 @@ def _cells(panel: Panel, walk: Walk, box: Boxes, jacobian: float) -> None:
     there = box.right(walk.large)
     for edge in range(2):
         step = side * np.eye(2)[edge]
-        label = f"edges of a cell, and of its image: |det A| = {jacobian:.3g}" if edge == 0 else None
+        label = WORDS.phrase("stage.edges", jacobian=jacobian) if edge == 0 else None
         panel.arrows(here, here + step, show=FROM_MAP, role="highlight", width=1.6, label=label)
         panel.arrows(there, there + A @ step, show=FROM_MAP, role="highlight", width=1.6)
 
@@ -220,10 +202,10 @@ def _jump(panel: Panel, walk: Walk, box: Boxes) -> None:
         return np.where(mask[:, None], points, np.nan)
 
     panel.arrows(only(line, birth), lifted, show=FROM_U, role="prior", width=2.2)
-    panel.arrows(only(lifted, birth), large, show=FROM_MAP, role="proposal", width=2.2, label="the map, or its inverse")
+    panel.arrows(only(lifted, birth), large, show=FROM_MAP, role="proposal", width=2.2, label=WORDS.phrase("stage.the_map"))
     panel.arrows(only(large, ~birth), lifted, show=FROM_MAP, role="proposal", width=2.2)
     panel.arrows(only(lifted, ~birth), line, show=FROM_MAP, role="prior", width=2.2)
-    panel.points(here, role="ink", shape="circle", size=5, show=JUMPING, label="state")
+    panel.points(here, role="ink", shape="circle", size=5, show=JUMPING, label=WORDS.phrase("stage.state"))
     panel.points(there, role="proposal", shape="diamond", size=6, show=Show("at", phase=("map", "v")))
     panel.points(
         there,
@@ -232,7 +214,7 @@ def _jump(panel: Panel, walk: Walk, box: Boxes) -> None:
         role=["reject", "accept"],
         shape=["cross", "ring"],
         size=7,
-        label=["rejected", "accepted"],
+        label=[WORDS.phrase("stage.rejected"), WORDS.phrase("stage.accepted")],
     )
 
 
@@ -243,35 +225,32 @@ def _shares(picture: Scene, walk: Walk) -> None:
     spec = walk.spec
     true, settles, K = analysis.exact(spec), analysis.settles(spec), spec.models
     top = 1.2 * max(true.max(), settles.max(), np.bincount(walk.after).max() / walk.steps)
-    given = "p(k | data)" if spec.likelihood == "on" else "p(k)"
+    given = WORDS.phrase("stage.given_data" if spec.likelihood == "on" else "stage.prior")
     panel = picture.panel(
         "shares",
-        title=f"Shares, and {given}",
-        x=Axis(COUNTED[spec.family], 0, K),
-        y=Axis("share", 0.0, min(1.0, top)),
+        title=WORDS.phrase("stage.shares", given=given),
+        x=Axis(WORDS.phrase(f"stage.number_of_{spec.family}"), 0, K),
+        y=Axis(WORDS.phrase("stage.share"), 0.0, min(1.0, top)),
         place=SHARES,
         height=270,
     )
     numbers = [str(k + (spec.family == "means")) for k in range(K)]
-    panel.counts(walk.after - 1, K, numbers, label="share of sweeps so far")
-    panel.bars(true, labels=numbers, role="truth", label="exact probability")
+    panel.counts(walk.after - 1, K, numbers, label=WORDS.phrase("stage.so_far"))
+    panel.bars(true, labels=numbers, role="truth", label=WORDS.phrase("stage.exact"))
     if spec.variant != "exact":
-        how = "exact" if analysis.limit(spec) is not None else f"{analysis.LONG_CHAINS} × {analysis.LONG:,} sweeps"
-        panel.points(
-            np.column_stack([np.arange(K) + 0.31, settles]),
-            role="divergent",
-            shape="ring",
-            size=6,
-            label=f"where this wrong sampler settles ({how})",
-        )
+        if analysis.limit(spec) is not None:
+            label = WORDS.phrase("stage.settles_exactly")
+        else:
+            label = WORDS.phrase("stage.settles", chains=analysis.LONG_CHAINS, sweeps=analysis.LONG)
+        panel.points(np.column_stack([np.arange(K) + 0.31, settles]), role="divergent", shape="ring", size=6, label=label)
 
 
 def _trace(picture: Scene, walk: Walk) -> None:
     spec = walk.spec
     panel = picture.panel(
         "trace",
-        title="Model after each sweep",
-        x=Axis("sweep", 0, walk.steps),
+        title=WORDS.phrase("stage.trace"),
+        x=Axis(WORDS.phrase("stage.sweep"), 0, walk.steps),
         y=Axis("", 0.6, spec.models + 0.4, ticks=list(enumerate(names(spec), 1))),
         place=TRACE,
         height=90 + 16 * spec.models,
@@ -294,12 +273,13 @@ def _ledger(picture: Scene, walk: Walk) -> None:
     high = float(np.clip(np.quantile(sums, 0.99) + 0.5, 1.5, 6.0))
     height = np.arange(n + 2, 0, -1, dtype=float)
     forgotten = ~np.all(toy.counted(walk.spec.variant), axis=0)
-    ticks = [f"{row} ✗" if gone else row for row, gone in zip(ROWS, forgotten, strict=True)]
+    ticks = [WORDS.phrase("stage.left_out", factor=row) if gone else row for row, gone in zip(ROWS, forgotten, strict=True)]
+    ticks += [WORDS.phrase("stage.alpha"), WORDS.phrase("stage.log_v")]
     panel = picture.panel(
         "ledger",
-        title="The ledger: adds up to log r",
-        x=Axis("log of the factor, added to the sum so far", low, high),
-        y=Axis("", 0.4, n + 2.6, ticks=list(zip(height, [*ticks, "log α", "log v"], strict=True))),
+        title=WORDS.phrase("stage.ledger"),
+        x=Axis(WORDS.phrase("stage.log_factor"), low, high),
+        y=Axis("", 0.4, n + 2.6, ticks=list(zip(height, ticks, strict=True))),
         place=LEDGER,
         height=300,
     )
@@ -310,9 +290,9 @@ def _ledger(picture: Scene, walk: Walk) -> None:
         tip = np.column_stack([sums[:, i] + walk.factors[:, i], row])
         counted, up = walk.counts[:, i], walk.factors[:, i] > 0
         for chosen, role, label in (
-            (counted & up, "positive", "helps the move"),
-            (counted & ~up, "negative", "hinders it"),
-            (~counted, "divergent", "forgotten: not in the sum"),
+            (counted & up, "positive", WORDS.phrase("stage.helps")),
+            (counted & ~up, "negative", WORDS.phrase("stage.hinders")),
+            (~counted, "divergent", WORDS.phrase("stage.forgotten")),
         ):
             if role == "divergent" and counted.all():
                 continue
@@ -327,12 +307,12 @@ def _ledger(picture: Scene, walk: Walk) -> None:
             role=["ink", "muted"],
             shape=["circle", "square"],
             size=3.0,
-            label=["sum so far", "sum beyond the left edge"] if i == 0 else None,
+            label=[WORDS.phrase("stage.sum_so_far"), WORDS.phrase("stage.sum_beyond")] if i == 0 else None,
         )
         panel.points(tip, mask=~counted, show=show, role="divergent", shape="cross", size=5)
     with np.errstate(divide="ignore"):
         log_v = np.log(walk.jump.uniform)
-    panel.rule(x=walk.jump.log_ratio, show=FROM_ALPHA, role="ink", dash=True, label="log r")
+    panel.rule(x=walk.jump.log_ratio, show=FROM_ALPHA, role="ink", dash=True, label=WORDS.phrase("stage.log_r"))
     panel.points(
         np.column_stack([np.maximum(walk.jump.log_alpha, low), np.full(walk.steps, height[n])]),
         show=FROM_ALPHA,
@@ -382,25 +362,27 @@ def _data(picture: Scene, walk: Walk) -> None:
     at, (xs, designs) = places(spec), curves(spec)
     known, width = spec.likelihood == "on", float(np.ptp(at))
     reach = float(np.abs(data.y).max()) + 0.6 if known else 2.2 * spec.prior_sd
+    measurement = WORDS.phrase("stage.measurement")
     panel = picture.panel(
         "data",
-        title="Data: drag a measurement" if known else "No data: the prior alone",
-        x=Axis("measurement" if spec.family == "means" else "x", at[0] - 0.04 * width, at[-1] + 0.04 * width),
+        title=WORDS.phrase("stage.drag" if known else "stage.no_data"),
+        x=Axis(measurement if spec.family == "means" else "x", at[0] - 0.04 * width, at[-1] + 0.04 * width),
         y=Axis("y", -reach, reach),
         place=DATA,
         height=300,
-        editable=Editable(points=np.column_stack([at, data.y]), classes=("measurement",), limit=MOST) if known else None,
+        editable=Editable(points=np.column_stack([at, data.y]), classes=(measurement,), limit=MOST) if known else None,
     )
     if known and data.true_mean is not None:
         truth = at, data.true_mean
         if spec.family == "means":
             truth = xs, data.true_mean[np.column_stack(steps(spec)).ravel()]
-        panel.line(*truth, role="truth", dash=True, width=1.6, label="what made the data")
+        panel.line(*truth, role="truth", dash=True, width=1.6, label=WORDS.phrase("stage.made_by"))
     before, proposed = (analysis.fitted(designs, k, theta) for k, theta in ((jump.source, jump.before), (jump.destination, jump.proposed)))
-    panel.line(xs, before, show=JUMPING, role="ink", width=2.0, label="state θ")
-    panel.line(xs, proposed, show=Show("at", phase=("map", "verdict")), role="proposal", dash=True, width=2.4, label="proposed θ′")
+    panel.line(xs, before, show=JUMPING, role="ink", width=2.0, label=WORDS.phrase("stage.state_theta"))
+    trying, label = Show("at", phase=("map", "verdict")), WORDS.phrase("stage.proposed_theta")
+    panel.line(xs, proposed, show=trying, role="proposal", dash=True, width=2.4, label=label)
     after = analysis.fitted(designs, walk.after, walk.theta)
-    panel.line(xs, after, show=AT_END, role="posterior", width=2.4, label="θ after the sweep")
+    panel.line(xs, after, show=AT_END, role="posterior", width=2.4, label=WORDS.phrase("stage.after_sweep"))
 
 
 # Numbers and words ----------------------------------------------------------------------------------------------------
@@ -411,24 +393,11 @@ def _arithmetic(picture: Scene, walk: Walk) -> None:
     b, lost = jump.birth, ~walk.counts
     births, deaths = analysis.move_probabilities(spec)
     tried = np.where(b, births[jump.source - 1], deaths[jump.source - 1])
-    picture.readout(
-        "choose",
-        "k = {k}: a {b?birth:death} is tried with probability {p:.2f}, k′ = {to}",
-        k=jump.source,
-        b=b,
-        p=tried,
-        to=jump.destination,
-        show=Show("at"),
-    )
-    picture.readout("u", "u = {u:.3f}, {b?drawn from N(0, 1):not drawn, it comes out of the inverse map}", u=jump.u, b=b, show=FROM_U)
-    if spec.family == "means":
-        does, small, large = "{b?split:merge}", "m₁", "(m₁ − s u, m₁ + s u)"
-    else:
-        does, small, large = "{b?append:drop}", "c", "(c, s u)"
-    left = f"{does}, s = {spec.spread:g}: ({small}, u) = ({{m:.3f}}, {{u:.3f}})"
+    picture.readout("choose", WORDS.phrase("card.choose"), k=jump.source, b=b, p=tried, to=jump.destination, show=Show("at"))
+    picture.readout("u", WORDS.phrase("card.u"), u=jump.u, b=b, show=FROM_U)
     picture.readout(
         "map",
-        left + " {b?→:←} " + large + " = ({one:.3f}, {two:.3f})",
+        WORDS.phrase(f"card.map_{spec.family}", spread=spec.spread),
         b=b,
         m=walk.small,
         u=jump.u,
@@ -436,31 +405,18 @@ def _arithmetic(picture: Scene, walk: Walk) -> None:
         two=walk.large[:, 1],
         show=FROM_MAP,
     )
-    given = "log p(y | θ′) − log p(y | θ)" if spec.likelihood == "on" else "no data, log 1 − log 1"
-    lines = (
-        (given + " = {one:.2f} − ({two:.2f})", terms["likelihood proposed"], terms["likelihood before"]),
-        ("log p(k′) − log p(k) = {one:.3f} − ({two:.3f})", terms["model proposed"], terms["model before"]),
-        ("log p(θ′) − log p(θ) = {one:.3f} − ({two:.3f})", terms["parameters proposed"], terms["parameters before"]),
-        (
-            "{b?− log q(u):+ log q(u)} = {b?½:−½} (u² + log 2π) = {b?½:−½} ({one:.3f} + {two:.3f})",
-            jump.u**2,
-            np.full(walk.steps, analysis.LOG_2PI),
-        ),
-        (
-            "{b?log d − log b:log b − log d} = {one:.3f} − ({two:.3f})",
-            np.where(b, terms["d"], terms["b"]),
-            np.where(b, terms["b"], terms["d"]),
-        ),
-        (
-            "{b?:−}log 2s = {b?:−}log (2 × {one:g})" if spec.family == "means" else "{b?:−}log s = {b?:−}log {one:g}",
-            np.full(walk.steps, spec.spread),
-            terms["J"],
-        ),
+    lines = ("likelihood" if spec.likelihood == "on" else "no_data", *TERMS[1:-1], f"jacobian_{spec.family}")
+    pairs: tuple[tuple[Array, Array | None], ...] = (
+        *((terms[f"{name} proposed"], terms[f"{name} before"]) for name in TERMS[:3]),
+        (jump.u**2, np.full(walk.steps, analysis.LOG_2PI)),
+        (np.where(b, terms["d"], terms["b"]), np.where(b, terms["b"], terms["d"])),
+        (np.full(walk.steps, spec.spread), None),
     )
-    for i, (name, row, (template, one, two)) in enumerate(zip(FACTORS, ROWS, lines, strict=True)):
+    for i, (factor, row, line, (one, two)) in enumerate(zip(FACTORS, ROWS, lines, pairs, strict=True)):
         values: dict[str, Any] = {"one": one, "b": b, "f": walk.factors[:, i], "lost": lost[:, i]}
-        values |= {"two": two} if "{two" in template else {}
-        picture.readout(name, f"{row}: {template} = {{f:+.3f}}{{lost?  ← forgotten:}}", show=Show("at", phase=(name, None)), **values)
+        values |= {} if two is None else {"two": two}
+        template = WORDS.phrase("card.factor", factor=row, worked_out=WORDS.phrase(f"card.{line}"))
+        picture.readout(factor, template, show=Show("at", phase=(factor, None)), **values)
     _decision(picture, walk, tried)
 
 
@@ -470,22 +426,15 @@ def _decision(picture: Scene, walk: Walk, tried: Array) -> None:
     slots = " ".join(f"{{f{i}:+.2f}}" for i in range(len(FACTORS)))
     alpha = np.exp(jump.log_alpha)
     terms: dict[str, Any] = {f"f{i}": counted[:, i] for i in range(len(FACTORS))}
-    picture.readout("sum", f"log r = {slots} = {{r:+.3f}}", r=jump.log_ratio, show=FROM_ALPHA, **terms)
-    picture.readout("alpha", "log α = min(0, log r) = {la:.3f}, α = {a:.3g}", la=jump.log_alpha, a=alpha, show=FROM_ALPHA)
-    picture.readout("v", "v = {v:.3f}, uniform on 0 to 1, {ok?<:≥} α = {a:.3g}", v=jump.uniform, a=alpha, ok=walk.accepted, show=FROM_V)
-    picture.readout("verdict", "{ok?accepted:rejected}: k = {k}", ok=walk.accepted, k=walk.after, show=FROM_VERDICT)
-    shown = "|".join(f"{k} of {K}" for k in range(K + 1))
-    picture.readout("redraw", f"θ is drawn anew from its exact posterior given model {{k|{shown}}}", k=walk.after, show=AT_END)
+    picture.readout("sum", WORDS.phrase("card.sum", factors=slots), r=jump.log_ratio, show=FROM_ALPHA, **terms)
+    picture.readout("alpha", WORDS.phrase("card.alpha"), la=jump.log_alpha, a=alpha, show=FROM_ALPHA)
+    picture.readout("v", WORDS.phrase("card.v"), v=jump.uniform, a=alpha, ok=walk.accepted, show=FROM_V)
+    picture.readout("verdict", WORDS.phrase("card.verdict"), ok=walk.accepted, k=walk.after, show=FROM_VERDICT)
+    models = "|".join(WORDS.phrase("card.of_models", k=k, models=K) for k in range(K + 1))
+    picture.readout("redraw", WORDS.phrase("card.redraw", models=models), k=walk.after, show=AT_END)
     rate = np.cumsum(walk.accepted) / np.arange(1, walk.steps + 1)
-    picture.readout("rate", "accepted so far: {rate:.1%} of all jumps", rate=rate, show=AT_END)
-    picture.say(
-        "Sweep {t} of {steps}, {phase}: {b?birth:death} from k = {k} to {to}, log alpha {la:.2f}, {ok?accepted:rejected}.",
-        b=jump.birth,
-        k=jump.source,
-        to=jump.destination,
-        la=jump.log_alpha,
-        ok=walk.accepted,
-    )
+    picture.readout("rate", WORDS.phrase("card.rate"), rate=rate, show=AT_END)
+    picture.say(WORDS.phrase("card.said"), b=jump.birth, k=jump.source, to=jump.destination, la=jump.log_alpha, ok=walk.accepted)
 
 
 def _words(picture: Scene, walk: Walk) -> None:
