@@ -23,7 +23,12 @@ def text() -> str:
     def x(z: float) -> float:
         return LEFT + (WIDTH - LEFT - 20) * (max(-FARTHEST, min(FARTHEST, z)) + FARTHEST) / (2 * FARTHEST)
 
-    page = {"xmlns": "http://www.w3.org/2000/svg", "viewBox": f"0 0 {WIDTH} {height:.0f}", "font-family": "sans-serif", "font-size": 12}
+    page: dict[str, Any] = {
+        "xmlns": "http://www.w3.org/2000/svg",
+        "viewBox": f"0 0 {WIDTH} {height:.0f}",
+        "font-family": "sans-serif",
+        "font-size": 12,
+    }
     lines = [
         _element("svg", None, **page),
         _element("title", WORDS.phrase("pictures.figure", count=len(shown))),
@@ -31,8 +36,8 @@ def text() -> str:
     ]
     middle: dict[str, Any] = {"text-anchor": "middle", "fill": GREY}
     for z in (-3.0, 0.0, 3.0):
-        dash = {"stroke-dasharray": "3 3"} if z else {}
-        lines.append(_element("path", d=f"M{x(z):.1f} {TOP}V{height - BOTTOM:.1f}", stroke=GREY, **{"stroke-width": 1}, **dash))
+        line: dict[str, Any] = {"stroke-width": 1, **({"stroke-dasharray": "3 3"} if z else {})}
+        lines.append(_element("path", d=f"M{x(z):.1f} {TOP}V{height - BOTTOM:.1f}", stroke=GREY, **line))
     for z in (-12, -6, -3, 0, 3, 6, 12):
         lines.append(_element("text", str(z), x=f"{x(z):.1f}", y=f"{height - BOTTOM + 14:.1f}", **middle))
     lines.append(_element("text", WORDS.phrase("pictures.gaps"), x=f"{x(0):.1f}", y=f"{height - 4:.1f}", **middle))
@@ -42,7 +47,7 @@ def text() -> str:
     first: dict[str, int] = {}
     for i, row in enumerate(shown):
         first.setdefault(f"{row.experiment.source.author.split(',')[0]} {row.experiment.source.year}", i)
-        look = {"r": 2.6, "fill": COLOURS[row.verdict.kind], "fill-opacity": 0.8}
+        look: dict[str, Any] = {"r": 2.6, "fill": COLOURS[row.verdict.kind], "fill-opacity": 0.8}
         lines.append(_element("circle", cx=f"{x(row.verdict.z or 0.0):.1f}", cy=f"{TOP + ROW * (i + 0.5):.1f}", **look))
     for name, i in first.items():
         lines.append(_element("text", name, x=8, y=f"{TOP + ROW * i + 11:.1f}", fill=INK))

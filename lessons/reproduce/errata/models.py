@@ -53,8 +53,8 @@ def rows_that_test() -> bytes:
     )
     panel.points(told, show="upto", role=WRONG, size=2.6, alpha=0.7, label=WORDS.phrase("text.told"))
     panel.points([coded], role=RIGHT, shape="diamond", size=5.0, label=WORDS.phrase("text.coded"))
-    for axis, value in zip("xy", PRINTED, strict=True):
-        panel.rule(**{axis: value}, role=EXACT, dash=True, label=WORDS.phrase("text.printed") if axis == "x" else None)
+    panel.rule(x=PRINTED[0], role=EXACT, dash=True, label=WORDS.phrase("text.printed"))
+    panel.rule(y=PRINTED[1], role=EXACT, dash=True)
     tell(
         made,
         WORDS.phrase("text.said"),
