@@ -43,7 +43,7 @@
     no_prior = "Where the mistake of this name is made, if no line of the code that is shown makes it."
 
 `app/kit/words.toml` has the names that are the same in all lessons. What a lesson says beside these, on its stage, below
-it, in its checks, stands in tables of its own, by `Words.phrase`.
+it, in its checks, stands in tables of its own, by `Words.phrase`, or all of one by `Words.entry`.
 
 Numbers of a run stand in `explain` by their names, as Python's `str.format` has it; what they are called is said where
 they are computed, in `questions.py`. An explanation that depends on the run is a table of passages, of which the code
