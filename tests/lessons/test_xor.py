@@ -360,7 +360,7 @@ def test_points_by_keyboard():
 
 def test_the_clouds_become_own_points():
     app = page("xor")
-    app.button(key="xor/Edit these points").click().run()
+    app.button(key="xor/edit_these").click().run()
     spec = app.session_state["visit/xor"].spec
     assert spec.data == "points" and len(spec.points) == MAX_POINTS
 
