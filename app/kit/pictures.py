@@ -13,27 +13,26 @@ from numpy.typing import NDArray
 
 from app.kit import theme
 from app.kit.player.scene import MAX_WINDOW, Axis, Panel, Place, Scene, Show
+from app.kit.words import Words
 from engine.kept import kept
 from engine.scores import Performance
 from engine.targets.target import Target
+
+WORDS = Words(__file__)
 
 Array = NDArray[np.float64]
 View = tuple[tuple[float, float], tuple[float, float]]  # (low, high) of both coordinates
 
 SHARES = (0.5, 0.8, 0.95, 0.99)  # of the probability that the regions of a density map hold
-REGIONS = "target: regions of " + ", ".join(f"{100 * share:.0f}" for share in SHARES) + " %"
+REGIONS = WORDS.phrase("stage.regions", shares=", ".join(f"{100 * share:.0f}" for share in SHARES))
 
 _HIGHEST = 1.5  # nats a point: of the axis of a loss, at most
 _GRID = 121  # nodes a side of the map that is sent
 _FINE = 1201  # nodes along y when the mass is counted: a neck must not fall between two of them
 _DEEP = 40.0  # log units below the lowest isoline where the map is cut off
 
-# Label, role, width and dash of a curve: on the points they learn from, unless it says otherwise.
-PERFORMANCE = {
-    "present": ("present network", "muted", 1.2, False),
-    "average": ("average", "posterior", 2.2, False),
-    "held": ("average, held out", "likelihood", 2.2, True),
-}
+# Role, width and dash of a curve: on the points they learn from, unless it says otherwise.
+PERFORMANCE = {"present": ("muted", 1.2, False), "average": ("posterior", 2.2, False), "held": ("likelihood", 2.2, True)}
 
 
 # The density ----------------------------------------------------------------------------------------------------------
@@ -67,7 +66,7 @@ def density_panel(
     target: Target,
     *,
     id: str = "plane",
-    title: str = "Position",
+    title: str = WORDS.phrase("stage.position"),
     place: Place | None = None,
     height: int = 420,
     clickable: bool = False,
@@ -93,7 +92,7 @@ def density_panel(
         clickable=clickable,
     )
     values, levels = density_map(target)
-    label = REGIONS if (target.plane or target).dim == 2 else "target: slice through 0 of the other coordinates"
+    label = REGIONS if (target.plane or target).dim == 2 else WORDS.phrase("stage.slice_through")
     return panel.contour(values, levels=levels, x=target.view[0], y=target.view[1], role="truth", label=label)
 
 
@@ -114,7 +113,7 @@ def draw_layers(panel: Panel, draws: Array, *, size: float = 2.4) -> Panel:
             alpha=0.55,
             chain=chain if several else None,
             shape=theme.MARKERS[chain % len(theme.MARKERS)],
-            label=f"draws of chain {chain + 1}" if several else "draws",
+            label=WORDS.phrase("stage.draws_of_chain", chain=chain + 1) if several else WORDS.phrase("stage.draws"),
         )
     return panel
 
@@ -129,18 +128,24 @@ def marginal_panel(
     height: int = 200,
     bins: int = 40,
     burn: int = 0,
-    label: str = "draws so far",
+    label: str = WORDS.phrase("stage.draws_so_far"),
 ) -> Panel:
     """The running histogram of `draws` (steps,) of one coordinate under the exact marginal, where that is known."""
     name = target.labels[coordinate]
     low, high = coordinate_range(target, coordinate)
     panel = scene.panel(
-        f"marginal-{coordinate}", title=f"Marginal of {name}", x=Axis(name, low, high), y=Axis("density"), place=place, height=height
+        f"marginal-{coordinate}",
+        title=WORDS.phrase("stage.marginal", name=name),
+        x=Axis(name, low, high),
+        y=Axis(WORDS.phrase("stage.density")),
+        place=place,
+        height=height,
     )
     panel.histogram(draws, bins=(low, high, bins), burn=burn, role="posterior", label=label)
     if target.truth is not None:
         xs = np.linspace(low, high, 161)
-        panel.line(xs, target.truth.marginals[coordinate](xs), role="truth", dash=True, width=2.5, label=f"truth ({source_of(target)})")
+        exactly = target.truth.marginals[coordinate](xs)
+        panel.line(xs, exactly, role="truth", dash=True, width=2.5, label=WORDS.phrase("stage.truth", source=source_of(target)))
     return panel
 
 
@@ -160,7 +165,12 @@ def trace_panel(
     """
     low, high = limits or (None, None)
     panel = scene.panel(
-        id, title=f"Trace of {name}", x=Axis("transition", 0, scene.steps), y=Axis(name, low, high), place=place, height=height
+        id,
+        title=WORDS.phrase("stage.trace", name=name),
+        x=Axis(WORDS.phrase("stage.transition"), 0, scene.steps),
+        y=Axis(name, low, high),
+        place=place,
+        height=height,
     )
     at = np.arange(1, scene.steps + 1, dtype=float)
     for chain, series in enumerate(values):
@@ -172,10 +182,10 @@ def trace_panel(
             role="posterior",
             width=1.2,
             chain=chain if several else None,
-            label=f"chain {chain + 1}" if several else None,
+            label=WORDS.phrase("stage.chain", chain=chain + 1) if several else None,
         )
     if truth is not None and np.isfinite(truth):
-        panel.rule(y=truth, role="truth", dash=True, label="exact mean")
+        panel.rule(y=truth, role="truth", dash=True, label=WORDS.phrase("stage.exact_mean"))
     return panel
 
 
@@ -207,16 +217,15 @@ def coordinate_range(target: Target, coordinate: int) -> tuple[float, float]:
 def source_of(target: Target) -> str:
     """How the truth about a target is known, in two words."""
     if target.truth is None:
-        return "not known"
-    return "exact" if target.truth.source == "exact" else "by quadrature"
+        return WORDS.phrase("truth.unknown")
+    return WORDS.phrase("truth.exact" if target.truth.source == "exact" else "truth.quadrature")
 
 
 def truth_note(target: Target) -> str:
     """A sentence on what the dashed truth is."""
     if target.truth is None:
-        return "For this density nothing is known without sampling, so no truth is drawn."
-    how = "in closed form" if target.truth.source == "exact" else "by numerical integration, not by sampling"
-    return f"The dashed truth is computed {how}."
+        return WORDS.phrase("truth.none_drawn")
+    return WORDS.phrase("truth.in_closed_form" if target.truth.source == "exact" else "truth.by_integration")
 
 
 # The window -----------------------------------------------------------------------------------------------------------
@@ -248,7 +257,7 @@ def divergences(panel: Panel, points: Array, divergent: NDArray[np.bool_], label
 
 def last_draw(panel: Panel, draws: Array) -> Panel:
     """A ring around the newest settled draw, (steps, 2)."""
-    return panel.points(draws, show=Show("upto", last=1), role="ink", shape="ring", size=6, label="present state")
+    return panel.points(draws, show=Show("upto", last=1), role="ink", shape="ring", size=6, label=WORDS.phrase("stage.present"))
 
 
 # How well networks predict --------------------------------------------------------------------------------------------
@@ -262,10 +271,10 @@ def performance_panels(
     first : states of the first picture; the axis of the loss is what it needs, so that it stays as the run grows
     """
     top = min(1.05 * max(float(one.loss[:first].max()) for one in curves.values()), _HIGHEST)
-    right = made.panel("right", title="Points right (%)", x=x, y=Axis("", 0.0, 101.0), place=places[0], height=height)
-    loss = made.panel("loss", title="Loss (nats a point)", x=x, y=Axis("", 0.0, top), place=places[1], height=height)
+    right = made.panel("right", title=WORDS.phrase("performance.right"), x=x, y=Axis("", 0.0, 101.0), place=places[0], height=height)
+    loss = made.panel("loss", title=WORDS.phrase("performance.loss"), x=x, y=Axis("", 0.0, top), place=places[1], height=height)
     for whose, one in curves.items():
-        words, role, width, dash = PERFORMANCE[whose]
-        right.line(at, one.right, show="upto", role=role, width=width, dash=dash, label=words)
+        role, width, dash = PERFORMANCE[whose]
+        right.line(at, one.right, show="upto", role=role, width=width, dash=dash, label=WORDS.phrase(f"performance.{whose}"))
         loss.line(at, one.loss, show="upto", role=role, width=width, dash=dash)
     return [right, loss]
