@@ -39,7 +39,7 @@ LATE = {  # what a function imports of the house itself, and why not its module
     ("app.kit.taken", "engine.jumps.sweep"): "the same, for one table of files to take home; every page imports it",
 }
 IN_PYTHON = {  # lessons whose words do not all stand in `words.toml` yet; none comes to this list
-    *("dropout", "race", "variational")
+    "variational"
 }
 NAMED = {"more": "folds", "button": "buttons", "files": "buttons", "download": "buttons", "remark": "notes"}  # by the words' tables
 WHOLE = {"WORDS.tables", "WORDS.entry"}  # what asks for all that stands in tables within a table

@@ -26,7 +26,7 @@ from engine.samplers import run as runs
 from engine.samplers.run import Run
 from engine.training import activation
 from engine.variational import NetworkFit, NetworkRun, start_network
-from lessons.dropout.spec import PLANE, REACH, DropoutSpec
+from lessons.dropout.spec import PLANE, REACH, WORDS, DropoutSpec
 
 Array = NDArray[np.float64]
 
@@ -37,6 +37,7 @@ CHECKED = 8000  # passes that are compared with the sum over all masks, at a fir
 CHAINS, WARMUP, DRAWS, DEPTH = 4, 300, 500, 7  # of NUTS
 SIDE = 0.15  # of the probability, that a heap of masks must hold to be told of
 STILL = 1e-5  # outputs that differ by less are the same
+AT_DATA, IN_GAP, AT_CENTRE, FAR_AWAY = (WORDS.phrase(f"regions.{name}") for name in ("data", "gap", "centre", "far"))
 SAME = 1e-4  # the mean network in single precision against a sum over masks: relative
 
 
@@ -370,10 +371,10 @@ def regions(spec: DropoutSpec) -> dict[str, NDArray[np.bool_]]:
     nearest = np.sqrt(((at[:, None] - x[None]) ** 2).sum(axis=2)).min(axis=1)
     if spec.classifies:
         inside = np.max(np.abs(at), axis=1)
-        parts = {"at the data": nearest < 0.1, "at the centre": inside < 0.15, "far away": inside > 1.2}
+        parts = {AT_DATA: nearest < 0.1, AT_CENTRE: inside < 0.15, FAR_AWAY: inside > 1.2}
     else:
         within = (at[:, 0] > x.min()) & (at[:, 0] < x.max())
-        parts = {"at the data": nearest < 0.15, "in the gap": within & (nearest > 0.3), "far away": ~within & (nearest > 0.6)}
+        parts = {AT_DATA: nearest < 0.15, IN_GAP: within & (nearest > 0.3), FAR_AWAY: ~within & (nearest > 0.6)}
     return {name: mask for name, mask in parts.items() if mask.any()}
 
 
@@ -473,21 +474,17 @@ def checks(spec: DropoutSpec, cancel: Any) -> list[Check]:
         return found
     recording = chains.recording
     values = np.concatenate([chains.values[:, :, chains.looked], recording.log_density[:, :, None]], axis=2)
-    names = [f"the function at {_place(spec, row)}" for row in chains.looked]
+    names = [WORDS.phrase("checks.function", place=_place(spec, row)) for row in chains.looked]
     assert recording.energy is not None
     told = ", ".join(
         f"{region_sd(spec, everywhere(spec).sd, name) / region_sd(spec, chains.sd, name):.2g} {name}" for name in regions(spec)
     )
-    words = (
-        "Dropout is taken for an approximation: its distance from the posterior is shown and is not meant to be 0. Its "
-        f"sd is, over that of NUTS: {told}. No exact answer is known for a network."
-    )
     return [
         *found,
-        agreement_check(values, [*names, "the log density"], "chains of NUTS agree"),
+        agreement_check(values, [*names, WORDS.phrase("checks.log_density")], WORDS.phrase("checks.chains")),
         divergence_check(recording.divergent),
         energy_check(recording.energy),
-        unknown("dropout and the posterior", words, kind="numbers"),
+        unknown(WORDS.phrase("checks.apart"), WORDS.phrase("checks.approximation", told=told), kind="numbers"),
     ]
 
 
@@ -511,17 +508,12 @@ def _scaling_check(spec: DropoutSpec) -> Check:
     off = switched_off(spec, at)
     size = float(np.abs(average - here.bias).max())
     apart = float(np.abs(off - average).max()) / max(size, 1e-300)
-    against = f"its average over all {len(share):,} masks of the units"
+    against = WORDS.phrase("checks.average", masks=len(share))
     if apart < SAME:
-        sentence = f"Switched off, the network says the same as {against}, everywhere, but for rounding"
         if spec.scaling == "none":
-            sentence += "; 1/p was forgotten, but with p = 1 nothing shows."
-            return Check("scaling", "unknown", apart, SAME, sentence, kind="kernel")
-        return Check("scaling", "pass", apart, SAME, sentence + ": 1/p does its work.", kind="kernel")
-    sentence = (
-        f"Switched off, the network's output is off from {against} by up to {100 * apart:.2g} % of its range: 1/p was "
-        f"forgotten, so it shouts 1/p = {1 / keep:.3g} times what it learned to say."
-    )
+            return Check("scaling", "unknown", apart, SAME, WORDS.phrase("checks.nothing_shows", against=against), kind="kernel")
+        return Check("scaling", "pass", apart, SAME, WORDS.phrase("checks.scaled", against=against), kind="kernel")
+    sentence = WORDS.phrase("checks.shouts", against=against, apart=100 * apart, times=1 / keep)
     return Check("scaling", "fail", 100 * apart, 100 * SAME, sentence, "% off", kind="kernel")
 
 
@@ -535,7 +527,7 @@ def _mask_check(spec: DropoutSpec) -> Check:
 
     if exact.sd[0] < STILL:
         off = float(np.abs(passed(CHECKED, 1) - mean).max())
-        told = f"Nothing that says anything at x* is ever dropped: all passes are within {off:.1e} of the same value."
+        told = WORDS.phrase("checks.nothing_dropped", off=off)
         return Check("masks", "pass" if off < STILL else "fail", off, STILL, told, kind="kernel")
     share, said = at_probe(spec)
     fourth = float(share @ (said - mean) ** 4)
@@ -547,10 +539,8 @@ def _mask_check(spec: DropoutSpec) -> Check:
         covariance = np.array([[variance, third], [third, fourth - variance**2]]) / len(values)
         # single precision moves a pass by STILL, and two masks of one unit have no spread of the square
         covariance += np.diag([STILL, 2.0 * STILL * math.sqrt(variance)]) ** 2
-        words = (
-            f"Mean and variance of {len(values):,} passes at x* against the sum over all {exact.masks:,} masks "
-            f"({values.mean() + mean:.4g} and {mean:.4g}, {np.mean(values**2):.3g} and {variance:.3g}):"
-        )
+        found = dict(mean=values.mean() + mean, exact_mean=mean, variance=np.mean(values**2), exact_variance=variance)
+        words = WORDS.phrase("checks.masks", passes=len(values), masks=exact.masks, **found)
         z = moments.mean(axis=0) / np.sqrt(np.diag(covariance))
         return looked(number, "masks", z, correlation_of(covariance), words, kind="kernel")
 

@@ -10,35 +10,29 @@ from lessons.dropout.questions import QUESTIONS
 from lessons.dropout.scenes import live, scene
 from lessons.dropout.spec import SCENARIOS, WORDS, DropoutSpec
 
-DATA = {"gap": "curve with a gap", "xor": "XOR", "points": "your points"}
-METHODS = {"mc_dropout": "p fixed", "concrete_dropout": "p learned"}
-
 
 def controls(panel: Controls[DropoutSpec]) -> None:
     """The widgets beside the stage."""
     spec = panel.spec
-    panel.segmented("data", "Data", DATA)
+    panel.segmented("data")
     if spec.data == "points":
         panel.points("points")
     else:
-        panel.slider("rows", "Points of data n")
-    panel.note(
-        "MNIST is not among these data: all 2ᵏ masks are counted here, and NUTS samples the same network. A network for "
-        "MNIST has 400 units, and neither can be done. MC dropout reads MNIST in the lesson *Draw a digit*."
-    )
-    panel.segmented("method", "Dropout", METHODS)
-    panel.slider("keep", "Keep probability p" if spec.method == "mc_dropout" else "p at the start")
-    panel.toggle("scaling", "Forget 1/p", on="none")
-    panel.slider("units", "Hidden units k")
-    panel.slider("probe", "Place x*")
-    with panel.more("Network and training"):
-        panel.select("activation", "Activation")
-        panel.slider("prior_sd", "Prior sd σ")
+        panel.slider("rows")
+    panel.remark("mnist")
+    panel.segmented("method")
+    panel.slider("keep", None if spec.method == "mc_dropout" else WORDS.phrase("controls.keep_at_first"))
+    panel.toggle("scaling", on="none")
+    panel.slider("units")
+    panel.slider("probe")
+    with panel.more("training"):
+        panel.select("activation")
+        panel.slider("prior_sd")
         if not spec.classifies:
-            panel.slider("noise_sd", "Noise sd s")
-        panel.slider("steps", "Training steps")
-        panel.slider("step_size", "Step size")
-        panel.slider("passes", "Passes T")
+            panel.slider("noise_sd")
+        panel.slider("steps")
+        panel.slider("step_size")
+        panel.slider("passes")
 
 
 def on_event(spec: DropoutSpec, event: dict) -> DropoutSpec | None:
@@ -51,9 +45,8 @@ def on_event(spec: DropoutSpec, event: dict) -> DropoutSpec | None:
 
 def runs(spec: DropoutSpec) -> str:
     """Which kernel runs."""
-    what = "p fixed" if spec.method == "mc_dropout" else "p learned through relaxed masks"
-    wrong = "" if spec.scaling == "inverse" else " Wrong on purpose: kept units are not multiplied by 1/p."
-    return f"Dropout on hidden units, {what}, trained by Adam; NUTS on the posterior of the same network.{wrong}"
+    told = WORDS.phrase("runs.all", what=WORDS.phrase(f"runs.{spec.method}"))
+    return told if spec.scaling == "inverse" else f"{told} {WORDS.phrase('runs.unscaled')}"
 
 
 LESSON = Lesson(
@@ -76,6 +69,6 @@ LESSON = Lesson(
     runs=runs,
     on_event=on_event,
     live=live,
-    live_label="Sample the posterior",
+    live_label=WORDS.phrase("buttons.sample"),
 )
 show(LESSON)

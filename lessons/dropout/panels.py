@@ -12,7 +12,7 @@ from app.kit.text import chains, number
 from engine.diagnostics import cost
 from lessons.dropout import analysis
 from lessons.dropout.analysis import KEEPS, Study
-from lessons.dropout.spec import DropoutSpec
+from lessons.dropout.spec import WORDS, DropoutSpec
 
 BINS = 40
 TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)  # of logarithmic axes
@@ -45,13 +45,9 @@ def _by_region(spec: DropoutSpec, study: Study) -> Table:
         told = f"{number(ratio, 2)} ± {number(ratio * error / posterior, 1)}"
         for column, value in zip(columns, (name, dropout, posterior, error, told), strict=True):
             columns[column].append(value)
-    what = "P(class 1)" if spec.classifies else "f(x)"
-    caption = (
-        f"sd of {what}, averaged over each region. Dropout's is the sum over all {exact.masks:,} masks, so it has no "
-        f"error; the posterior's is from {chains(len(study.values))} of NUTS. A ratio of 1 would be a faithful "
-        f"posterior; this is one training, with seed {spec.seed}."
-    )
-    return Table("Its sd beside the posterior's", columns, caption)
+    what = WORDS.phrase("stage.class_1") if spec.classifies else "f(x)"
+    caption = WORDS.phrase("panels.by_region_caption", what=what, masks=exact.masks, chains=chains(len(study.values)), seed=spec.seed)
+    return Table(WORDS.phrase("panels.by_region"), columns, caption)
 
 
 def chain_error(values: np.ndarray) -> float:
@@ -62,23 +58,23 @@ def chain_error(values: np.ndarray) -> float:
 
 def _ratio(spec: DropoutSpec, study: Study) -> Figure:
     at, exact = analysis.places(spec)[:, 0], analysis.everywhere(spec)
-    figure = charts.blank("input x", "sd of dropout / sd of posterior (log)")
+    figure = charts.blank(WORDS.phrase("stage.input"), WORDS.phrase("panels.ratio_axis"))
     ratio = exact.sd / study.sd
-    figure.add_scatter(x=at, y=ratio, mode="lines", line={"color": theme.colour("proposal")}, name="ratio")
+    figure.add_scatter(x=at, y=ratio, mode="lines", line={"color": theme.colour("proposal")}, name=WORDS.phrase("panels.ratio"))
     marked = exact.sd[study.looked] / study.sd[study.looked]
     spread = 2 * marked * study.sd_error / study.sd[study.looked]
     bars = {"type": "data", "array": spread, "color": theme.colour("ink")}
     dot = {"color": theme.colour("proposal"), "size": 7}
-    figure.add_scatter(x=at[study.looked], y=marked, mode="markers", marker=dot, error_y=bars, name="± 2 MCSE")
+    figure.add_scatter(x=at[study.looked], y=marked, mode="markers", marker=dot, error_y=bars, name=WORDS.phrase("panels.bars"))
     figure.add_hline(y=1.0, line={"color": theme.colour("truth"), "dash": "dash"})
     x = analysis.data(spec)[0][:, 0]
     ticks = {"symbol": "line-ns-open", "size": 10, "color": theme.colour("ink")}
     low = float(max(np.nanmin(ratio), 1e-3))
-    figure.add_scatter(x=x, y=np.full(len(x), 0.8 * low), mode="markers", marker=ticks, name="data")
+    figure.add_scatter(x=x, y=np.full(len(x), 0.8 * low), mode="markers", marker=ticks, name=WORDS.phrase("stage.data"))
     figure.update_yaxes(type="log", tickvals=TICKS)
     parts = ", ".join(f"{ratio[mask].mean():.2g} {name}" for name, mask in analysis.regions(spec).items())
-    caption = f"Above 1 dropout is less sure than the posterior, below 1 surer. Mean ratio: {parts}."
-    return Figure("Too wide, too narrow", figure, caption, caption)
+    caption = WORDS.phrase("panels.width_caption", parts=parts)
+    return Figure(WORDS.phrase("panels.width"), figure, caption, caption)
 
 
 def _at_probe(spec: DropoutSpec, study: Study) -> Figure:
@@ -92,51 +88,46 @@ def _at_probe(spec: DropoutSpec, study: Study) -> Figure:
     masses, edges = np.histogram(outputs, BINS, (low, high), weights=share)
     counted, _ = np.histogram(drawn, edges)
     middle = (edges[1:] + edges[:-1]) / 2
-    name = "P(class 1) at x*" if spec.classifies else "f(x*)"
-    figure = charts.blank(name, "probability of a bin", bargap=0)
+    name = WORDS.phrase("panels.class_1_there") if spec.classifies else "f(x*)"
+    figure = charts.blank(name, WORDS.phrase("panels.of_a_bin"), bargap=0)
     blue = {"color": theme.colour("posterior", 0.55)}
-    figure.add_bar(x=middle, y=counted / drawn.size, marker=blue, name="posterior by NUTS")
+    figure.add_bar(x=middle, y=counted / drawn.size, marker=blue, name=WORDS.phrase("panels.posterior"))
     line = {"color": theme.colour("proposal"), "width": 2, "shape": "hvh"}
-    figure.add_scatter(x=middle, y=masses, mode="lines", line=line, name="dropout, all masks")
-    caption = (
-        f"x* = {spec.probe:g}. {len(share):,} masks put their probability on as many values at most; the five most "
-        f"probable masks hold {100 * np.sort(share)[::-1][:5].sum():.0f} %. sd: dropout "
-        f"{np.sqrt(share @ (outputs - share @ outputs) ** 2):.3f}, posterior {drawn.std():.3f}."
-    )
-    return Figure("One place, two distributions", figure, caption, caption)
+    figure.add_scatter(x=middle, y=masses, mode="lines", line=line, name=WORDS.phrase("panels.all_masks"))
+    sds = dict(dropout=np.sqrt(share @ (outputs - share @ outputs) ** 2), posterior=drawn.std())
+    five = 100 * np.sort(share)[::-1][:5].sum()
+    caption = WORDS.phrase("panels.place_caption", probe=spec.probe, masks=len(share), five=five, **sds)
+    return Figure(WORDS.phrase("panels.place"), figure, caption, caption)
 
 
 def _keeps(spec: DropoutSpec, study: Study, cancel: Any) -> Figure:
     found = analysis.keep_sweep(spec, cancel)
-    figure = charts.blank("probability p that a unit is kept", "mean sd")
+    figure = charts.blank(WORDS.phrase("panels.keep_axis"), WORDS.phrase("panels.mean_sd"))
     for index, (name, values) in enumerate(found.items()):
         colour = theme.colour(f"chain-{index}")
         look = {"symbol": ("circle", "square", "diamond")[index], "size": 8, "color": colour}
-        figure.add_scatter(x=KEEPS, y=values, mode="lines+markers", marker=look, line={"color": colour}, name=f"dropout, {name}")
+        said = WORDS.phrase("panels.dropout_there", name=name)
+        figure.add_scatter(x=KEEPS, y=values, mode="lines+markers", marker=look, line={"color": colour}, name=said)
         level = float(study.sd[analysis.regions(spec)[name]].mean())
         dashed = {"color": colour, "dash": "dash"}
-        figure.add_scatter(x=[KEEPS[0], KEEPS[-1]], y=[level] * 2, mode="lines", line=dashed, name=f"posterior, {name}")
+        said = WORDS.phrase("panels.posterior_there", name=name)
+        figure.add_scatter(x=[KEEPS[0], KEEPS[-1]], y=[level] * 2, mode="lines", line=dashed, name=said)
     figure.update_layout(height=320)
-    told = "; ".join(f"{name} {values[0]:.2f} to {values[-1]:.2f}" for name, values in found.items())
-    caption = (
-        f"A network trained for each of {len(KEEPS)} values of p. Mean sd from p = {KEEPS[0]:g} to {KEEPS[-1]:g}: "
-        f"{told}. "
-        "Dashed: the posterior's, which knows no p. A small p also makes training shrink the function, so the sd need "
-        "not grow as p falls. "
-    )
+    told = "; ".join(WORDS.phrase("panels.from_to", name=name, first=values[0], last=values[-1]) for name, values in found.items())
+    caption = WORDS.phrase("panels.keeps_caption", count=len(KEEPS), low=KEEPS[0], high=KEEPS[-1], told=told)
     if spec.method == "concrete_dropout":
         inputs, units = analysis.keeps(spec)
-        caption += f"Concrete dropout learned p = {units:.3f} for the units and {inputs:.3f} for the inputs."
-    return Figure("p slid", figure, caption, caption)
+        caption = f"{caption} {WORDS.phrase('panels.learned', units=units, inputs=inputs)}"
+    return Figure(WORDS.phrase("panels.keeps"), figure, caption, caption)
 
 
 def _more_data(spec: DropoutSpec, cancel: Any) -> Figure:
     sweep = analysis.data_sweep(spec, cancel)
-    figure = charts.blank("points of data n (log)", "mean sd at the data (log)")
+    figure = charts.blank(WORDS.phrase("panels.points_axis"), WORDS.phrase("panels.sd_axis"))
     looks = (
-        ("dropout", sweep.dropout, "proposal", "circle", "solid"),
-        ("floor of dropout", sweep.floor, "truth", "triangle-up", "dot"),
-        ("posterior by NUTS", sweep.posterior, "posterior", "square", "solid"),
+        (WORDS.phrase("panels.dropout"), sweep.dropout, "proposal", "circle", "solid"),
+        (WORDS.phrase("panels.floor"), sweep.floor, "truth", "triangle-up", "dot"),
+        (WORDS.phrase("panels.posterior"), sweep.posterior, "posterior", "square", "solid"),
     )
     for name, values, role, symbol, dash in looks:
         colour = theme.colour(role)
@@ -152,14 +143,10 @@ def _more_data(spec: DropoutSpec, cancel: Any) -> Figure:
         )
     figure.update_xaxes(type="log", tickvals=list(sweep.settings))
     figure.update_yaxes(type="log", tickvals=TICKS)
-    caption = (
-        f"From n = {sweep.settings[0]:g} to {sweep.settings[-1]:g} the posterior's sd where the data are goes from "
-        f"{sweep.posterior[0]:.3f} to {sweep.posterior[-1]:.3f}, dropout's from {sweep.dropout[0]:.3f} to "
-        f"{sweep.dropout[-1]:.3f}. Error bars: ± 2 MCSE, from chain to chain (short chains)."
-    )
+    caption = WORDS.phrase("panels.more_data_caption", n=sweep.settings, posterior=sweep.posterior, dropout=sweep.dropout)
     if spec.method == "concrete_dropout":
-        caption += " Here p is learned anew for each n: " + ", ".join(f"{p:.3f}" for p in sweep.keep) + "."
-    return Figure("More data", figure, caption, caption)
+        caption = f"{caption} {WORDS.phrase('panels.learned_anew', keep=', '.join(f'{p:.3f}' for p in sweep.keep))}"
+    return Figure(WORDS.phrase("panels.more_data"), figure, caption, caption)
 
 
 # Diagnostics ----------------------------------------------------------------------------------------------------------
@@ -169,7 +156,7 @@ def diagnostics(spec: DropoutSpec, cancel: Any) -> Table:
     """R-hat and effective draws of the function values, and what each side cost."""
     study = analysis.study(spec, cancel)
     if study is None:
-        return Table("Do the chains agree?", {"stopped": []})
+        return Table(WORDS.phrase("panels.agree"), {"stopped": []})
     at, summary = analysis.places(spec)[study.looked], study.summary
     columns: dict[str, Column] = {
         "at x" if not spec.classifies else "at (x₁, x₂)": [", ".join(f"{v:.2f}" for v in row) for row in at],
@@ -182,10 +169,6 @@ def diagnostics(spec: DropoutSpec, cancel: Any) -> Table:
     }
     price = cost(study.recording, summary)
     train = analysis.fit(spec)
-    caption = (
-        f"Of function values, as weights may trade places. NUTS: {price.gradient_evaluations:,} gradients in "
-        f"{price.seconds:.2g} s, {price.ess_per_second:,.0f} effective draws a second at the worst place, "
-        f"{int(study.recording.divergent.sum())} divergent. Dropout: {train.spec.epochs:,} training steps; then a "
-        "pass costs one forward evaluation. That is what dropout has going for it."
-    )
-    return Table("Do the chains agree?", columns, caption)
+    divergent, epochs = int(study.recording.divergent.sum()), train.spec.epochs
+    caption = WORDS.phrase("panels.agree_caption", price=price, divergent=divergent, epochs=epochs)
+    return Table(WORDS.phrase("panels.agree"), columns, caption)

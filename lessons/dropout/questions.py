@@ -16,7 +16,7 @@ def ratios(spec: DropoutSpec) -> tuple[float, float]:
     exact, study = analysis.everywhere(spec), analysis.study(spec, NEVER)
     assert study is not None
     at, gap = (
-        analysis.region_sd(spec, exact.sd, name) / analysis.region_sd(spec, study.sd, name) for name in ("at the data", "in the gap")
+        analysis.region_sd(spec, exact.sd, name) / analysis.region_sd(spec, study.sd, name) for name in (analysis.AT_DATA, analysis.IN_GAP)
     )
     return at, gap
 
@@ -52,7 +52,7 @@ def _shout_why(spec: DropoutSpec) -> Said:
 def widths(spec: DropoutSpec) -> tuple[float, float]:
     """Dropout's mean sd at the data, with `FEW` points and with those of `spec`."""
     few = spec.replace(rows=FEW)
-    one, other = (analysis.region_sd(here, analysis.everywhere(here).sd, "at the data") for here in (few, spec))
+    one, other = (analysis.region_sd(here, analysis.everywhere(here).sd, analysis.AT_DATA) for here in (few, spec))
     return one, other
 
 
@@ -73,7 +73,7 @@ def _learned(spec: DropoutSpec) -> int:
 
 def _learned_why(spec: DropoutSpec) -> Said:
     inputs, units = analysis.keeps(spec)
-    sd = analysis.region_sd(spec, analysis.everywhere(spec).sd, "in the gap")
+    sd = analysis.region_sd(spec, analysis.everywhere(spec).sd, analysis.IN_GAP)
     return say(p_units=units, p_input=inputs, gap_sd=sd)
 
 

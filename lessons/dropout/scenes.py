@@ -13,7 +13,7 @@ from app.kit.player import scene as pictured
 from app.kit.player.scene import Axis, Editable, Panel, Place, Scene, Show
 from lessons.dropout import analysis
 from lessons.dropout.analysis import CELLS, Exact, Passes, Study
-from lessons.dropout.spec import HEIGHT, MAX_POINTS, PLANE, REACH, DropoutSpec
+from lessons.dropout.spec import HEIGHT, MAX_POINTS, PLANE, REACH, WORDS, DropoutSpec
 
 Array = NDArray[np.float64]
 
@@ -56,8 +56,7 @@ def picture(spec: DropoutSpec, study: Study | None) -> bytes:
         rate=RATE,
         autoplay=True,
         theme=theme.palette(),
-        label=f"Dropout on a network with {spec.units} hidden units: {spec.passes} passes, each with other units "
-        f"switched off, and the band they add up to, beside the exact one over {exact.masks:,} masks.",
+        label=WORDS.phrase("stage.picture", units=spec.units, passes=spec.passes, masks=exact.masks),
     )
     if spec.classifies:
         _maps(made, spec, passes, exact, study)
@@ -91,8 +90,8 @@ def _functions(made: Scene, spec: DropoutSpec, passes: Passes, exact: Exact, stu
     rows = np.column_stack([x[:, 0], y])
     panel = made.panel(
         "functions",
-        title="One function a pass",
-        x=Axis("input x", -REACH, REACH),
+        title=WORDS.phrase("stage.functions"),
+        x=Axis(WORDS.phrase("stage.input"), -REACH, REACH),
         y=Axis("f(x)", -HEIGHT, HEIGHT),
         place=(0, 0, 12, 2),
         height=370,
@@ -101,18 +100,18 @@ def _functions(made: Scene, spec: DropoutSpec, passes: Passes, exact: Exact, stu
     if study is not None:
         mean = study.values.mean(axis=(0, 1))
         band = (mean - 2 * study.sd, mean + 2 * study.sd)
-        panel.line(at, mean, band=band, role="posterior", label="posterior by NUTS: mean ± 2 sd")
+        panel.line(at, mean, band=band, role="posterior", label=WORDS.phrase("stage.posterior"))
     band = (exact.mean - 2 * exact.sd, exact.mean + 2 * exact.sd)
-    panel.line(at, exact.mean, band=band, role="truth", dash=True, label="all masks, exact: mean ± 2 sd")
+    panel.line(at, exact.mean, band=band, role="truth", dash=True, label=WORDS.phrase("stage.exact"))
     earlier = Show("upto", last=TRAIL, fade=True)
-    panel.line(at, passes.values, show=earlier, role="highlight", width=1.0, alpha=0.6, label="passes")
+    panel.line(at, passes.values, show=earlier, role="highlight", width=1.0, alpha=0.6, label=WORDS.phrase("stage.passes"))
     mean, sd = running(passes.values)
-    panel.line(at, mean - 2 * sd, show="at", role="proposal", width=1.8, label="passes so far: mean ± 2 sd")
+    panel.line(at, mean - 2 * sd, show="at", role="proposal", width=1.8, label=WORDS.phrase("stage.band_so_far"))
     panel.line(at, mean + 2 * sd, show="at", role="proposal", width=1.8)
     off = analysis.switched_off(spec, analysis.places(spec))
-    panel.line(at, off, role="reject", width=1.8, dash=True, label="dropout switched off")
+    panel.line(at, off, role="reject", width=1.8, dash=True, label=WORDS.phrase("stage.off"))
     if not own:
-        panel.points(rows, role="ink", size=3.2, label="data")
+        panel.points(rows, role="ink", size=3.2, label=WORDS.phrase("stage.data"))
     panel.rule(x=spec.probe, role="muted", dash=True, label="x*")
 
 
@@ -120,9 +119,9 @@ def _spread(made: Scene, spec: DropoutSpec, passes: Passes, exact: Exact, study:
     at = analysis.places(spec)[:, 0]
     panel = made.panel(
         "sd",
-        title="How unsure: the sd of f(x)",
-        x=Axis("input x", -REACH, REACH),
-        y=Axis("sd of f(x)", 0.0),
+        title=WORDS.phrase("stage.sd"),
+        x=Axis(WORDS.phrase("stage.input"), -REACH, REACH),
+        y=Axis(WORDS.phrase("stage.sd_axis"), 0.0),
         place=(0, 2, 12, 1),
         height=210,
     )
@@ -138,10 +137,12 @@ def _spread(made: Scene, spec: DropoutSpec, passes: Passes, exact: Exact, study:
 def _maps(made: Scene, spec: DropoutSpec, passes: Passes, exact: Exact, study: Study | None) -> None:
     said = analysis.shown(spec, passes.values)
     mean, sd = running(said)
-    plane = _plane(made, "mean", "Average of the passes: P(class 1)", (0, 0, 11, 2), 360)
-    plane.heatmap(levels(mean, 1.0), x=VIEW, y=VIEW, low=0.0, high=1.0, colormap="diverging", label="P(class 1)", alpha=0.75)
+    plane = _plane(made, "mean", WORDS.phrase("stage.mean"), (0, 0, 11, 2), 360)
+    plane.heatmap(
+        levels(mean, 1.0), x=VIEW, y=VIEW, low=0.0, high=1.0, colormap="diverging", label=WORDS.phrase("stage.class_1"), alpha=0.75
+    )
     _points(plane, spec, 2.6, labelled=True)
-    now = _plane(made, "now", "This pass", (11, 1, 9, 1), 190)
+    now = _plane(made, "now", WORDS.phrase("stage.now"), (11, 1, 9, 1), 190)
     now.heatmap(
         levels(said, 1.0),
         x=VIEW,
@@ -149,25 +150,31 @@ def _maps(made: Scene, spec: DropoutSpec, passes: Passes, exact: Exact, study: S
         low=0.0,
         high=1.0,
         colormap="diverging",
-        label="P(class 1), this pass",
+        label=WORDS.phrase("stage.class_1_now"),
         colorbar=False,
         alpha=0.75,
     )
     _points(now, spec, 1.2)
-    rows = [("sd", "sd, passes so far", sd), ("sd-exact", f"sd, all {exact.masks:,} masks", exact.sd)]
+    rows = [("sd", WORDS.phrase("stage.sd_so_far"), sd), ("sd-exact", WORDS.phrase("stage.sd_exact", masks=exact.masks), exact.sd)]
     if study is not None:
-        rows.append(("sd-posterior", "sd, posterior by NUTS", study.sd))
+        rows.append(("sd-posterior", WORDS.phrase("stage.sd_posterior"), study.sd))
     for column, (id, title, cells) in enumerate(rows):
         panel = _plane(made, id, title, (6 * column + (column == 2), 2, 6 + (column == 2), 1), 220)
         panel.heatmap(
-            levels(cells, WORST_SD), x=VIEW, y=VIEW, low=0.0, high=WORST_SD, label="sd of P(class 1)", colorbar=column == len(rows) - 1
+            levels(cells, WORST_SD),
+            x=VIEW,
+            y=VIEW,
+            low=0.0,
+            high=WORST_SD,
+            label=WORDS.phrase("stage.sd_of_class_1"),
+            colorbar=column == len(rows) - 1,
         )
         _points(panel, spec, 1.2)
 
 
 def _plane(made: Scene, id: str, title: str, place: Place, height: int) -> Panel:
     ticks = [(-1.0, "−1"), (0.0, "0"), (1.0, "1")]
-    x, y = Axis("input x₁", *VIEW, ticks=ticks), Axis("input x₂", *VIEW, ticks=ticks)
+    x, y = (Axis(WORDS.phrase("stage.input_of_two", name=name), *VIEW, ticks=ticks) for name in ("x₁", "x₂"))
     return made.panel(id, title=title, x=x, y=y, place=place, equal=True, height=height)
 
 
@@ -190,7 +197,7 @@ def levels(values: Array, high: float) -> NDArray[np.uint8]:
 
 def _network(made: Scene, spec: DropoutSpec, passes: Passes, place: Place) -> None:
     """The network of this pass: units that are dropped are not drawn."""
-    panel = made.panel("network", title="The units of this pass", place=place, height=180)
+    panel = made.panel("network", title=WORDS.phrase("stage.network"), place=place, height=180)
     there = np.concatenate([passes.inputs, passes.units, np.ones((spec.passes, 1), dtype=bool)], axis=1)
     names = ["x₁", "x₂"] if spec.classifies else ["x"]
     sizes = [spec.inputs, spec.units, 1]
@@ -206,20 +213,32 @@ def _value(made: Scene, spec: DropoutSpec, passes: Passes, place: Place) -> None
     low, high = low - pad, high + pad
     density, edges = np.histogram(outputs, BINS, (low, high), weights=share)
     name = "logit z(x*)" if spec.classifies else "f(x*)"
-    panel = made.panel("value", title=f"{name} over the passes", x=Axis(name, low, high), y=Axis("density", 0.0), place=place, height=190)
+    panel = made.panel(
+        "value",
+        title=WORDS.phrase("stage.over_the_passes", name=name),
+        x=Axis(name, low, high),
+        y=Axis(WORDS.phrase("stage.density"), 0.0),
+        place=place,
+        height=190,
+    )
     width = edges[1] - edges[0]
-    panel.histogram(passes.at_probe, bins=(low, high, BINS), role="proposal", label="passes so far")
-    panel.columns(edges[:-1] + width / 2, density / width, widths=width, role="truth", hollow=True, label="all masks")
-    panel.rule(x=float(share @ outputs), role="truth", dash=True, label="average over all masks")
-    panel.rule(x=off, role="reject", dash=True, label="dropout switched off")
-    panel.rule(x=passes.at_probe, role="highlight", label="this pass")
+    panel.histogram(passes.at_probe, bins=(low, high, BINS), role="proposal", label=WORDS.phrase("stage.passes_so_far"))
+    panel.columns(edges[:-1] + width / 2, density / width, widths=width, role="truth", hollow=True, label=WORDS.phrase("stage.all_masks"))
+    panel.rule(x=float(share @ outputs), role="truth", dash=True, label=WORDS.phrase("stage.over_all_masks"))
+    panel.rule(x=off, role="reject", dash=True, label=WORDS.phrase("stage.off"))
+    panel.rule(x=passes.at_probe, role="highlight", label=WORDS.phrase("stage.this_pass"))
 
 
 def _average(made: Scene, spec: DropoutSpec, passes: Passes, place: Place) -> None:
     share, outputs = analysis.at_probe(spec)
     count = np.arange(1, spec.passes + 1, dtype=float)
     panel = made.panel(
-        "average", title="The average at x* settles", x=Axis("passes", 0, spec.passes), y=Axis("average"), place=place, height=210
+        "average",
+        title=WORDS.phrase("stage.settles"),
+        x=Axis(WORDS.phrase("stage.passes"), 0, spec.passes),
+        y=Axis(WORDS.phrase("stage.average")),
+        place=place,
+        height=210,
     )
     panel.line(count, np.cumsum(passes.at_probe) / count, show="upto", role="proposal")
     panel.rule(y=float(share @ outputs), role="truth", dash=True)
@@ -240,7 +259,7 @@ def _words(made: Scene, spec: DropoutSpec, passes: Passes, exact: Exact, study: 
     average = np.cumsum(passes.at_probe) / count
     name = "z(x*)" if spec.classifies else "f(x*)"
     times = "(1/p) ×" if spec.scaling == "inverse" else "1 (forgotten: 1/p) ×"
-    made.readout("kept", f"pass {{n}}: {{kept}} of {spec.units} units kept, p = {keep:.3g}", n=count, kept=kept)
+    made.readout("kept", WORDS.phrase("stage.kept_card", units=spec.units, keep=keep), n=count, kept=kept)
     made.readout(
         "sum",
         f"{name} = b + {times} Σ kept mⱼhⱼ = {bias:.3f} + {factor:.3g} × {{sum:.3f}} = {{value:.3f}}",
@@ -248,45 +267,33 @@ def _words(made: Scene, spec: DropoutSpec, passes: Passes, exact: Exact, study: 
         value=passes.at_probe,
     )
     made.readout(
-        "average",
-        f"average of {{n}} passes {{average:.3f}} ± {{error:.3f}}; all {len(share):,} masks {mean:.3f}",
-        n=count,
-        average=average,
-        error=sd / np.sqrt(count),
+        "average", WORDS.phrase("stage.average_card", masks=len(share), mean=mean), n=count, average=average, error=sd / np.sqrt(count)
     )
     ratio = (off - bias) / (mean - bias) if abs(mean - bias) > 1e-9 else 1.0
-    made.readout("off", f"switched off: {off:.3f}; without b, {ratio:.2f} times the average over the masks")
+    made.readout("off", WORDS.phrase("stage.off_card", off=off, ratio=ratio))
     low, high, below = analysis.widest_gap(spec)
     if high - low > sd:
-        made.readout(
-            "heaps",
-            f"two heaps: {100 * below:.0f} % of the probability at or below {low:.3f}, the rest from {high:.3f} up; nothing between",
-        )
+        made.readout("heaps", WORDS.phrase("stage.heaps_card", below=100 * below, low=low, high=high))
     if spec.method == "concrete_dropout":
         inputs = analysis.keeps(spec)[0]
-        made.readout("learned", f"learned: p = {keep:.4f} of the hidden units, {inputs:.4f} of the inputs")
+        made.readout("learned", WORDS.phrase("stage.learned_card", keep=keep, inputs=inputs))
     if not spec.classifies:
         scaled, plain = analysis.weight_decay(spec)
         share_of = "2pσ²n" if spec.scaling == "inverse" else "2σ²n, times p"
-        made.readout(
-            "decay",
-            f"prior sd σ = {spec.prior_sd:g} is a weight decay λ = s²/({share_of}) = {scaled:.2g} on the "
-            f"output weights, {plain:.2g} on the others",
-        )
+        made.readout("decay", WORDS.phrase("stage.decay_card", sd=spec.prior_sd, share=share_of, scaled=scaled, plain=plain))
     if study is not None:
         at = int(np.argmin(((analysis.places(spec) - analysis.probe(spec)) ** 2).sum(axis=1)))
-        what = "P(class 1)" if spec.classifies else "f"
+        what = WORDS.phrase("stage.class_1") if spec.classifies else "f"
         made.readout(
             "posterior",
-            f"sd of {what} at x*: dropout {exact.sd[at]:.3f}, posterior {study.sd[at]:.3f} "
-            f"({study.values.shape[0]} × {study.values.shape[1]} draws of NUTS)",
+            WORDS.phrase(
+                "stage.posterior_card",
+                what=what,
+                dropout=exact.sd[at],
+                posterior=study.sd[at],
+                chains=study.values.shape[0],
+                draws=study.values.shape[1],
+            ),
         )
-    made.say(
-        f"Pass {{n}}: {{kept}} of {spec.units} units kept, {name} is {{value:.2f}}; the average so far "
-        f"{{average:.2f}}, over all masks {mean:.2f}.",
-        n=count,
-        kept=kept,
-        value=passes.at_probe,
-        average=average,
-    )
+    made.say(WORDS.phrase("stage.said", units=spec.units, name=name, mean=mean), n=count, kept=kept, value=passes.at_probe, average=average)
     made.table({"pass": count, "units kept": kept, name: passes.at_probe, "average so far": average})

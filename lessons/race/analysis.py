@@ -18,7 +18,7 @@ from engine.recording import Recording
 from engine.samplers.run import start
 from engine.spec import SpecError
 from engine.targets.target import Target, TargetError, Truth
-from lessons.race.spec import RACERS, RaceLesson
+from lessons.race.spec import RACERS, WORDS, RaceLesson
 
 Array = NDArray[np.float64]
 
@@ -32,8 +32,8 @@ SUMMED_PAIRS = 6  # races whose draws give the effective sample size
 
 def names(spec: RaceLesson) -> dict[str, str]:
     """The racers' names for people."""
-    single = "Gibbs" if spec.has_conditionals else "One at a time"
-    return {"metropolis": "Metropolis", "gibbs": single, "hmc": "HMC", "nuts": "NUTS"}
+    called = WORDS["racers"]
+    return {racer: called["single" if racer == "gibbs" and not spec.has_conditionals else racer] for racer in RACERS}
 
 
 # What is scored -------------------------------------------------------------------------------------------------------
@@ -72,7 +72,7 @@ def features(target: Target) -> Features:
     if not truth.heavy_tails and np.all(np.isfinite(truth.covariance)):
         variance = np.diag(truth.covariance)
         return Features(
-            ("mean", "variance"),
+            (WORDS.phrase("scores.mean"), WORDS.phrase("scores.variance")),
             np.stack([truth.mean, variance]),
             np.stack([np.sqrt(variance), variance]),
             truth.mean,
@@ -81,7 +81,8 @@ def features(target: Target) -> Features:
         )
     quartiles = np.array([_quartiles(density) for density in truth.marginals])
     half = np.full((2, target.dim), 0.5)
-    return Features(("share below the median", "share between the quartiles"), half, half, quartiles[:, 1], quartiles[:, ::2], True)
+    kinds = WORDS.phrase("scores.below"), WORDS.phrase("scores.between")
+    return Features(kinds, half, half, quartiles[:, 1], quartiles[:, ::2], True)
 
 
 def _quartiles(density: Callable[[Array], Array]) -> Array:
@@ -361,7 +362,7 @@ CHECK_MOST_DRAWS = 5_000  # of each chain that are looked at
 TABLE, TABLE_REACH = 4001, 12.0  # nodes of a tabulated marginal, and how many sds it reaches
 PLACES = 12  # at which the gradient is checked
 _interp: Callable[..., Array] = np.interp  # of arrays
-CHEATS = "The accept step is left out on purpose."
+CHEATS = WORDS.phrase("checks.cheats")
 
 
 def kernels(spec: RaceLesson) -> list[Kernel]:

@@ -13,36 +13,32 @@ from lessons.race.questions import QUESTIONS
 from lessons.race.scenes import PREVIEWS, grow, scene
 from lessons.race.spec import SCENARIOS, WORDS, RaceLesson
 
-TARGETS = {"gaussian": "Gaussian", "normal_gamma": "mean and precision (Normal-Gamma)", "hierarchical": "eight schools (10 coordinates)"}
-TUNING = {"charged": "out of the budget", "free": "free of charge"}
-STARTS = {"typical": "an exact draw", "random": "U(−2, 2)"}
-
 
 def controls(panel: Controls[RaceLesson]) -> None:
     """The widgets beside the stage."""
-    panel.target(panel.spec.parameters(), TARGETS, label="Track (target)")
+    panel.target(panel.spec.parameters())
     panel.note(pictures.truth_note(panel.spec.build_target()))
-    panel.slider("budget", "Budget (evaluations)")
-    panel.slider("scale", "Metropolis: scale (true sds)")
+    panel.slider("budget")
+    panel.slider("scale")
     if not panel.spec.has_conditionals:
-        panel.slider("single_scale", "One at a time: scale (true sds)")
-    panel.slider("step_size", "HMC: step size ε")
-    panel.slider("steps", "HMC: steps L")
-    with panel.more("Rules of the race"):
-        panel.slider("pairs", "Pairs")
-        panel.slider("gradient_price", "Price of a gradient")
-        panel.segmented("tuning", "NUTS pays for its tuning", TUNING)
-        panel.slider("warmup", "NUTS: transitions of tuning")
-        panel.segmented("begin", "Start", STARTS)
-    with panel.more("Break it"):
-        panel.toggle("cheat", "HMC leaves out its accept step")
+        panel.slider("single_scale")
+    panel.slider("step_size")
+    panel.slider("steps")
+    with panel.more("rules"):
+        panel.slider("pairs")
+        panel.slider("gradient_price")
+        panel.segmented("tuning")
+        panel.slider("warmup")
+        panel.segmented("begin")
+    with panel.more("break"):
+        panel.toggle("cheat")
 
 
 def runs(spec: RaceLesson) -> str:
     """Which kernels run."""
-    second = "Gibbs from full conditionals" if spec.has_conditionals else "Metropolis one variable at a time"
-    third = "HMC without its accept step (wrong on purpose)" if spec.cheat == "on" else "HMC"
-    return f"Metropolis, {second}, {third}, and NUTS. Each is judged on this target, and a sign is that of the worst."
+    second = WORDS.phrase("runs.gibbs" if spec.has_conditionals else "runs.single")
+    third = WORDS.phrase("runs.cheat" if spec.cheat == "on" else "runs.hmc")
+    return WORDS.phrase("runs.all", second=second, third=third)
 
 
 LESSON = Lesson(

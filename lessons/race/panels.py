@@ -11,7 +11,7 @@ from app.kit.charts import Column, Figure, Table
 from app.kit.text import number
 from engine import diagnostics
 from lessons.race import analysis
-from lessons.race.spec import RACERS, RaceLesson
+from lessons.race.spec import RACERS, WORDS, RaceLesson
 
 
 def panels(spec: RaceLesson, cancel: object = None) -> list[Figure]:
@@ -22,7 +22,7 @@ def panels(spec: RaceLesson, cancel: object = None) -> list[Figure]:
 def _by_the_clock(spec: RaceLesson) -> Figure:
     """Timed now, on this machine: the one figure of this page that is not the same twice."""
     names = analysis.names(spec)
-    figure = charts.blank("time (ms), both axes logarithmic", "error of both moments", height=320)
+    figure = charts.blank(WORDS.phrase("panels.time"), WORDS.phrase("panels.error"), height=320)
     for c, (racer, (seconds, error)) in enumerate(analysis.error_in_time(spec).items()):
         shown = np.isfinite(error) & (error > 0)
         line = {"color": theme.colour(f"chain-{c}"), "dash": theme.DASHES[c], "width": 2}
@@ -31,29 +31,21 @@ def _by_the_clock(spec: RaceLesson) -> Figure:
     figure.update_yaxes(type="log", dtick=1)
     first, then = analysis.fastest(spec)
     listed = ", ".join(f"{names[racer]} {number(value)}" for racer, value in then.items())
-    caption = (
-        f"When the first of the four had spent its budget, {names[first]} was ahead: {listed}. Median over "
-        f"{spec.pairs} pairs. Timed on this machine just now, the fastest of {analysis.TIMED} runs of pair 1, NUTS's "
-        "tuning included. Another moment gives other times, so they are not part of the recording or of the link."
-    )
-    return Figure("Error by the clock", figure, f"Error against milliseconds for four samplers. {caption}", caption)
+    caption = WORDS.phrase("panels.clock_caption", first=names[first], listed=listed, pairs=spec.pairs, timed=analysis.TIMED)
+    return Figure(WORDS.phrase("panels.clock"), figure, WORDS.phrase("panels.clock_alt", caption=caption), caption)
 
 
 def _wins(spec: RaceLesson) -> Figure:
     names, wins = analysis.names(spec), analysis.race(spec).wins()
-    caption = (
-        f"{spec.pairs} pairs: in each all four share start and seed, and the smallest error of both moments at the end "
-        "wins. Pairing takes the luck of the start out of the comparison."
-    )
     listed = ", ".join(f"{names[racer]} {100 * share:.0f} %" for racer, share in wins.items())
     return charts.bars(
-        "Share of the pairs won",
+        WORDS.phrase("panels.wins"),
         [names[racer] for racer in RACERS],
         list(wins.values()),
-        alt=f"Share of pairs won: {listed}.",
-        x="sampler",
-        y="share of pairs",
-        caption=caption,
+        alt=WORDS.phrase("panels.wins_alt", listed=listed),
+        x=WORDS.phrase("panels.sampler"),
+        y=WORDS.phrase("panels.share"),
+        caption=WORDS.phrase("panels.wins_caption", pairs=spec.pairs),
     )
 
 
@@ -61,23 +53,17 @@ def _efficiency(spec: RaceLesson) -> Figure:
     names, found = analysis.names(spec), analysis.race(spec)
     values = [analysis.effective_per_thousand(found, racer) for racer in RACERS]
     listed = ", ".join(f"{names[racer]} {number(value)}" for racer, value in zip(RACERS, values, strict=True))
-    kinds = " and the ".join(analysis.features(found.target).kinds)
-    caption = (
-        f"Effective sample size (ESS) for the {kinds} of the worst of up to {analysis.WATCHED} coordinates, in the "
-        f"first {analysis.SUMMED_PAIRS} pairs, without tuning. Independent draws for one evaluation each would have "
-        "1 000. Gibbs is charged one evaluation for each draw from a conditional."
-        if spec.has_conditionals
-        else f"Effective sample size (ESS) for the {kinds} of the worst of up to {analysis.WATCHED} coordinates, in "
-        f"the first {analysis.SUMMED_PAIRS} pairs, without tuning. Independent draws for one evaluation each would "
-        "have 1 000."
-    )
+    one, other = analysis.features(found.target).kinds
+    caption = WORDS.phrase("panels.ess_caption", one=one, other=other, watched=analysis.WATCHED, pairs=analysis.SUMMED_PAIRS)
+    if spec.has_conditionals:
+        caption = f"{caption} {WORDS.phrase('panels.charged')}"
     figure = charts.bars(
-        "Effective draws per 1 000 evaluations",
+        WORDS.phrase("panels.efficiency"),
         [names[racer] for racer in RACERS],
         values,
-        alt=f"Effective draws per 1 000 evaluations: {listed}.",
-        x="sampler",
-        y="ESS",
+        alt=WORDS.phrase("panels.efficiency_alt", listed=listed),
+        x=WORDS.phrase("panels.sampler"),
+        y=WORDS.phrase("panels.ess"),
         caption=caption,
     )
     figure.figure.update_yaxes(type="log", dtick=1)
@@ -107,15 +93,9 @@ def diagnostics_table(spec: RaceLesson, cancel: object = None) -> Table:
         "ESS / s": per_second,
         "ns / evaluation": [1e9 * value for value in spent],
     }
-    caption = (
-        f"Medians over {spec.pairs} pairs; R-hat of the first {analysis.SUMMED_PAIRS} races taken as chains, the "
-        f"worst of "
-        "the watched features. Errors are root mean squares over all coordinates, in units of the exact sd or "
-        "variance. "
-        "NUTS's step size after tuning: "
-        f"{number(found.lanes['nuts'].step_size)}. Seconds are measured on this machine and change from run to run."
-    )
-    return Table("The race in numbers", columns, caption)
+    step_size = number(found.lanes["nuts"].step_size)
+    caption = WORDS.phrase("panels.numbers_caption", pairs=spec.pairs, races=analysis.SUMMED_PAIRS, step_size=step_size)
+    return Table(WORDS.phrase("panels.numbers"), columns, caption)
 
 
 def _last(error: np.ndarray) -> np.ndarray:

@@ -15,7 +15,7 @@ from app.kit.preview import Preview
 from engine.targets.target import Target
 from lessons.race import analysis
 from lessons.race.analysis import Race
-from lessons.race.spec import RACERS, RaceLesson
+from lessons.race.spec import RACERS, WORDS, RaceLesson
 
 Array = NDArray[np.float64]
 Bands = dict[str, tuple[Array, Array, Array]]  # of each racer, see `analysis.band`
@@ -54,8 +54,7 @@ def drawn(spec: RaceLesson, found: Race) -> bytes:
         rate=12.0,
         total=analysis.STEPS if len(found.cost) < analysis.STEPS else None,
         theme=theme.palette(),
-        label=f"Four samplers race on the target {spec.target.replace('_', ' ')}, advancing by evaluations of the "
-        "density; beside them their errors against the exact answer.",
+        label=WORDS.phrase("stage.picture", target=spec.target.replace("_", " ")),
     ).layout(LAYOUT, heights=230)
     for k, racer in enumerate(RACERS):
         _lane(picture, spec, found, racer, names[racer], k)
@@ -83,10 +82,10 @@ def _lane(picture: Scene, spec: RaceLesson, found: Race, racer: str, name: str, 
         shape=theme.MARKERS[k],
         size=2.6,
         alpha=0.6,
-        label=f"states of the first pair, one each {_stride(spec)} evaluations" if k == 0 else None,
+        label=WORDS.phrase("stage.states", stride=_stride(spec)) if k == 0 else None,
     )
     panel.path(places, show="upto", last=TRAIL, fade=True, role="ink", width=1.1, alpha=0.5)
-    panel.points(places, show="at", role="ink", shape="ring", size=6, label="now" if k == 0 else None)
+    panel.points(places, show="at", role="ink", shape="ring", size=6, label=WORDS.phrase("stage.now") if k == 0 else None)
 
 
 def _stride(spec: RaceLesson) -> str:
@@ -103,7 +102,7 @@ def _ground(picture: Scene, target: Target, id: str, title: str, *, first: bool)
     cloud = draw(np.random.Generator(np.random.SFC64(1)), CLOUD)[:, :2]
     x, y = ((label, *side) for label, side in zip(target.labels, target.view, strict=False))
     panel = picture.panel(id, title=title, x=x, y=y)
-    return panel.points(cloud, role="truth", size=1.6, alpha=0.35, label="exact draws" if first else None)
+    return panel.points(cloud, role="truth", size=1.6, alpha=0.35, label=WORDS.phrase("stage.exact") if first else None)
 
 
 # Scores ---------------------------------------------------------------------------------------------------------------
@@ -111,15 +110,15 @@ def _ground(picture: Scene, target: Target, id: str, title: str, *, first: bool)
 
 def _score(picture: Scene, spec: RaceLesson, found: Race, names: dict[str, str], k: int, kind: str, bands: Bands) -> None:
     low, high = _axis(spec, bands.values())
-    unit = "0.5 (sd of one)" if analysis.features(found.target).shares else ("sd" if k == 0 else "variance")
+    unit = WORDS.phrase("stage.unit_of_shares" if analysis.features(found.target).shares else ("stage.sd", "stage.variance")[k])
     panel = picture.panel(
         f"score-{k}",
-        title=f"Error of the {kind}",
-        x=Axis("evaluations spent", found.cost[0], spec.budget, log=True),
-        y=Axis(f"error / {unit}", low, high, log=True),
+        title=WORDS.phrase("stage.error", kind=kind),
+        x=Axis(WORDS.phrase("stage.spent_axis"), found.cost[0], spec.budget, log=True),
+        y=Axis(WORDS.phrase("stage.error_axis", unit=unit), low, high, log=True),
     )
     whole = analysis.costs(spec)
-    panel.line(whole, 1.0 / np.sqrt(whole), role="truth", dash=True, width=1.2, label="guide: 1/√evaluations")
+    panel.line(whole, 1.0 / np.sqrt(whole), role="truth", dash=True, width=1.2, label=WORDS.phrase("stage.guide"))
     for c, racer in enumerate(RACERS):
         middle, lower, upper = bands[racer]
         shown = np.where(middle > 0, middle, np.nan)
@@ -143,7 +142,7 @@ def _axis(spec: RaceLesson, bands: Iterable[tuple[Array, ...]]) -> tuple[float, 
 
 def _named(spec: RaceLesson, name: str, *, first: bool) -> str:
     """A line of the legend; the first says what all of them are."""
-    return f"{name} (line: median of {spec.pairs} pairs, band: middle half)" if first else name
+    return WORDS.phrase("stage.first_line", name=name, pairs=spec.pairs) if first else name
 
 
 # Numbers and words ----------------------------------------------------------------------------------------------------
@@ -152,8 +151,7 @@ def _named(spec: RaceLesson, name: str, *, first: bool) -> str:
 def _card(picture: Scene, spec: RaceLesson, found: Race, names: dict[str, str], bands: Sequence[Bands]) -> None:
     scored = analysis.features(found.target)
     picture.values(cost=found.cost, budget=np.full(len(found.cost), float(spec.budget)))
-    picture.line("spent", "each has spent {cost:.0f} of {budget:.0f} evaluations of the density")
-    word = "share below the median" if scored.shares else "mean"
+    picture.line("spent", WORDS.phrase("stage.spent"))
     first, unit = found.target.labels[0], float(scored.scale[0, 0])
     exact = round(float(scored.expected[0, 0]), 6) + 0.0  # + 0.0 makes a negative zero positive
     shown = f"{exact:.4g}" if exact >= 0 else f"(−{-exact:.4g})"
@@ -163,17 +161,14 @@ def _card(picture: Scene, spec: RaceLesson, found: Race, names: dict[str, str], 
         off = np.abs(lane.running[0] - exact) / unit
         picture.values(**{f"{racer}_draws": lane.count.astype(np.int32), f"{racer}_tunes": lane.count == 0})
         picture.values(**{mine: lane.running[0], f"{racer}_off": off})
-        picture.line(
-            racer,
-            f"{names[racer]}: {{{racer}_draws}} draws{{{racer}_tunes?, still tuning:}}, {word} of {first} = "
-            f"{{{mine}:.4f}}, off by |{{{mine}:.4f}} − {shown}| / {unit:.3g} = {{{racer}_off:.4f}}",
-        )
+        told = dict(racer=racer, name=names[racer], word=scored.kinds[0], coordinate=first, exact=shown, unit=unit)
+        picture.line(racer, WORDS.phrase("stage.lane", **told))
     leader = _leader(middles)
-    options = "|".join((*(names[racer] for racer in RACERS), "nobody yet"))
+    options = "|".join((*(names[racer] for racer in RACERS), WORDS.phrase("stage.nobody")))
     lead = np.min(np.stack([np.where(np.isnan(v), np.inf, v) for v in middles.values()]), axis=0)
     picture.values(leader=leader, lead=np.where(np.isfinite(lead), lead, np.nan))
-    picture.line("leader", f"in the lead over all {spec.pairs} pairs, both errors in one: {{leader|{options}}}, {{lead:.4f}}")
-    picture.say(f"{{c:.0f}} evaluations spent. In the lead: {{who|{options}}}.", c=found.cost, who=leader)
+    picture.line("leader", WORDS.phrase("stage.leader", pairs=spec.pairs, options=options))
+    picture.say(WORDS.phrase("stage.said", options=options), c=found.cost, who=leader)
     picture.table(
         {
             "evaluations": found.cost,
