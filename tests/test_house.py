@@ -54,7 +54,6 @@ IN_PYTHON = {  # lessons whose words do not all stand in `words.toml` yet; none 
         "regression",
         "reproduce",
         "reproduce/errata",
-        "variational",
         "weights",
     )
 }
