@@ -1,8 +1,8 @@
 """Everything that must hold: `python -m tests.everything [--no-browser]`, the body of `make test`.
 
 Looks for a browser first, fills the kernel cache in a process of its own, then runs each group to its end even if an
-earlier one fails, or until most of it would; what only computes runs beside what mostly waits. The closing lines give every group's outcome. Exit
-status: 0 all good, 1 something failed, 2 no browser, 3 good but browser tests left out.
+earlier one fails, or until most of it would; what only computes runs beside what mostly waits. The closing lines give
+every group's outcome. Exit status: 0 all good, 1 something failed, 2 no browser, 3 good but browser tests left out.
 """
 
 from __future__ import annotations
