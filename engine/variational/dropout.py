@@ -96,7 +96,7 @@ class Dropout(Point):
     """
 
     noisy = True
-    _kept: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None  # see `_odds`; None: to be worked out
+    _kept: tuple[bytes, NDArray[np.float64], NDArray[np.float64]] | None = None  # see `_odds`
 
     def __init__(
         self,
@@ -129,10 +129,12 @@ class Dropout(Point):
 
     def _odds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """`keep`, and what an input that is kept is multiplied by: worked out once for these `logits`."""
-        if self._kept is None:
+        at = self.logits.tobytes()
+        if self._kept is None or self._kept[0] != at:
             keep = 1.0 / (1.0 + np.exp(-self.logits))
-            self._kept = keep, 1.0 / keep if self.scaling == "inverse" else np.ones(self.shape.layers)
-        return self._kept
+            self._kept = at, keep, 1.0 / keep if self.scaling == "inverse" else np.ones(self.shape.layers)
+            self._precisions = None
+        return self._kept[1:]
 
     def begin_noise(self, work: Workspace, key: Key) -> None:
         """Draw the masks of a minibatch."""
@@ -148,7 +150,7 @@ class Dropout(Point):
         if self.learn:
             self._steps += 1
             ascend(self._rule, self._steps, self.logits, self.keep_gradient(work), self._first, self._second)
-            self._kept = self._precisions = None
+            self._precisions = None
         super().step(pace, signal, work, key)
 
     def keep_gradient(self, work: Workspace) -> NDArray[np.float64]:

@@ -267,8 +267,8 @@ def test_no_table_is_made_of_runs_that_take_seconds_by_nature(submitted: list[An
 
 @pytest.mark.parametrize("slug", [slug for slug, lesson in LESSONS.items() if lesson.previews])
 def test_no_table_is_made_beside_an_open_question(slug: str, submitted: list[Any]):
-    """What other settings show may answer it. Once it is locked, there is a table."""
-    lesson = LESSONS[slug]
+    """What other settings show may answer it. Once it is locked, there is a table, but of runs that take seconds by nature."""
+    lesson, tables = LESSONS[slug], 0
     asking = [(at, step) for at, step in enumerate(lesson.steps()) if step.question and step.scenario]
     for at, step in asking:
         here = Visit(lesson.specs()[step.scenario], step.scenario, step=at)
@@ -276,7 +276,10 @@ def test_no_table_is_made_beside_an_open_question(slug: str, submitted: list[Any
             stage._preview(lesson, here, Asked(field, 0, 0, 1))
         assert not submitted, (step.title, step.question)
         here.answers[step.question] = Answer(0, right=0)
-        stage._preview(lesson, here, Asked(next(iter(lesson.previews)), 0, 0, 1))
-        assert submitted, (step.title, step.question)
+        quick = [field for field, declared in lesson.previews.items() if not declared.slow(here.spec)]
+        for field in quick:
+            stage._preview(lesson, here, Asked(field, 0, 0, 1))
+        assert len(submitted) == len(quick), (step.title, step.question)
+        tables += len(submitted)
         submitted.clear()
-    assert asking
+    assert tables

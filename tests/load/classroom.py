@@ -62,7 +62,7 @@ async def uploads(url: str, seconds: float, chance: random.Random) -> User:
         end = time.monotonic() + seconds
         number = 0
         while time.monotonic() < end:
-            await user.give_file("real-data/Your own table (CSV)/files/0", f"table{number}.csv", content + b"\n")
+            await user.give_file("real-data/own_table/files/0", f"table{number}.csv", content + b"\n")
             number += 1
             await user.poll(10.0)
         return user
