@@ -80,6 +80,11 @@ class Channel:
         if self._line is not None:
             self._line.send(table + NO_STAMP, slot="table")
 
+    @property
+    def listens(self) -> bool:
+        """Whether there is a player at the other end."""
+        return self._line is not None
+
     def lost(self) -> None:
         """The player has not got what was sent: it comes the long way."""
         self.sent = None
