@@ -114,8 +114,8 @@ def picture_first() -> None:
             session._event_loop.call_later(ANNOUNCED, _flush_soon, session)
         rerun(session, asked)
 
-    AppSession.flush_browser_queue = flush_in_turn  # type: ignore[method-assign]
-    AppSession.request_rerun = rerun_in_silence  # type: ignore[method-assign]
+    sessions: Any = AppSession
+    sessions.flush_browser_queue, sessions.request_rerun = flush_in_turn, rerun_in_silence
 
 
 def announce(pictures: bool) -> None:
