@@ -1,8 +1,8 @@
 """Everything that must hold: `python -m tests.everything [--no-browser]`, the body of `make test`.
 
 Looks for a browser first, fills the kernel cache in a process of its own, then runs each group to its end even if an
-earlier one fails; what only computes runs beside what mostly waits. The closing lines give every group's outcome. Exit
-status: 0 all good, 1 something failed, 2 no browser, 3 good but browser tests left out.
+earlier one fails, or until most of it would; what only computes runs beside what mostly waits. The closing lines give
+every group's outcome. Exit status: 0 all good, 1 something failed, 2 no browser, 3 good but browser tests left out.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ PYTEST = ["-m", "pytest", "-q", "--durations=15"]
 PARALLEL = [*PYTEST, "-n", "auto", "-m", "not long and not alone"]  # a process a core
 HOUSE = ("house", "adding", "installed", "notebooks")
 BY_LESSON = [*PARALLEL, "--dist", "loadgroup"]  # the tests of one share its runs
+UNTIL_BROKEN = ["--maxfail=20"]  # tests that wait a minute each for a page that does not open would wait for an hour
 GROUPS: dict[str, list[str]] = {
     "kernel cache": ["-m", "engine.warm"],
     "ruff": ["-m", "ruff", "check", "."],
@@ -31,7 +32,7 @@ GROUPS: dict[str, list[str]] = {
     "engine": [*PARALLEL, "tests/engine", "tests/datasets"],
     "kit and lessons": [*BY_LESSON, "tests/kit", "tests/lessons", "tests/operator", *(f"tests/test_{name}.py" for name in HOUSE)],
     "exactness": [*PARALLEL, "tests/exactness"],
-    "browser and chaos": [*PARALLEL, "--dist", "worksteal", BROWSER, "tests/load"],
+    "browser and chaos": [*PARALLEL, *UNTIL_BROKEN, "--dist", "worksteal", BROWSER, "tests/load"],
     "browser alone": [*PYTEST, "-m", "alone and not long", BROWSER],  # a hand that drags while a server computes
     "load": [*PYTEST, "-m", "alone and not long", "tests/load"],
 }

@@ -38,9 +38,6 @@ LATE = {  # what a function imports of the house itself, and why not its module
     ("engine.datatree", "engine.jumps.sweep"): "compiled jumps, for one group of a file; every recording imports the file",
     ("app.kit.taken", "engine.jumps.sweep"): "the same, for one table of files to take home; every page imports it",
 }
-IN_PYTHON = {  # lessons whose words do not all stand in `words.toml` yet; none comes to this list
-    "variational"
-}
 NAMED = {"more": "folds", "button": "buttons", "files": "buttons", "download": "buttons", "remark": "notes"}  # by the words' tables
 WHOLE = {"WORDS.tables", "WORDS.entry"}  # what asks for all that stands in tables within a table
 COUNTED = {  # targets that specs build, and the source of functions: small and hot
@@ -226,8 +223,8 @@ def test_a_fragment_comes_last_in_its_container(monkeypatch: pytest.MonkeyPatch)
 
 def test_what_a_lesson_says_stands_in_its_words():
     found = english.counts()
-    assert {lesson for lesson, files in found.items() if files.total()} == IN_PYTHON, "python -m tests.english LESSON"
-    for lesson in found.keys() - IN_PYTHON - {"families"}:
+    assert not {lesson for lesson, files in found.items() if files.total()}, "python -m tests.english LESSON"
+    for lesson in found.keys() - {"families"}:
         assert not unused(ROOT / "lessons" / lesson), lesson
 
 
@@ -246,7 +243,7 @@ def test_each_word_that_is_asked_for_is_there_with_its_numbers(folder: Path):
             if not (isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant)):
                 continue
             called = ast.unparse(node.func)
-            if called.startswith("panel.") and str(folder.relative_to(ROOT / "lessons")) not in IN_PYTHON:
+            if called.startswith("panel."):
                 table = NAMED.get(called.removeprefix("panel."), "controls")
                 labelled = table == "controls" and any(keyword.arg == "label" for keyword in node.keywords)
                 assert labelled or said.named(table, str(node.args[0].value)), f"{path.name}:{node.lineno}"

@@ -257,8 +257,8 @@ def methods(spec: LandingSpec) -> dict[str, dict[str, Any]]:
         return {
             "plain": crossing("plain", 1),
             "palindrome": sandwich("palindromic"),
-            "no densities": sandwich("no_kernel_densities"),
-            "published code": sandwich("as_coded"),
+            "no_densities": sandwich("no_kernel_densities"),
+            "as_coded": sandwich("as_coded"),
         }
     annealed = {f"annealed {T}": crossing("annealed", T) for T in (1, 4, 16, 64)}
     found = {"plain": crossing("plain", 1), "tempered": crossing("tempered", 1), **annealed}
@@ -267,8 +267,15 @@ def methods(spec: LandingSpec) -> dict[str, dict[str, Any]]:
     if spec.part == "thesis":
         found = {name: found[name] for name in ("plain", "tempered", "annealed 4", "annealed 16", "delayed")}
     if spec.on_boston:
-        found["published code"] = sandwich("as_coded")
+        found["as_coded"] = sandwich("as_coded")
     return found
+
+
+def called(method: str, *, briefly: bool = False) -> str:
+    """One of these in words; briefly, as it stands under a bar."""
+    kind, _, bridges = method.partition(" ")
+    brief = WORDS.named("under_bars", kind, T=bridges) if briefly else None
+    return brief or WORDS.phrase(f"methods.{kind}", T=bridges)
 
 
 def short_methods(spec: LandingSpec) -> tuple[str, ...]:
@@ -499,7 +506,8 @@ def thesis_checks(spec: LandingSpec, cancel: Any) -> list[Check]:
     if not spec.is_ready:
         return found
     race = small(spec, cancel)
-    for name, run in race.runs.items():
+    for method, run in race.runs.items():
+        name = called(method)
         for check in run_checks(run.recording().after(race.burn)):
             found.append(dataclasses.replace(check, name=f"{check.name}: {name}", sentence=f"{name}: {check.sentence}"))
     return found

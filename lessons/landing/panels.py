@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from engine.diagnostics import summarise
 from engine.evidence import ModelProbabilities
 from lessons.families.growing.sizes import HELD
 from lessons.landing import analysis
-from lessons.landing.analysis import Outcome, Race
+from lessons.landing.analysis import Outcome, Race, called
 from lessons.landing.scenes import exact_now
 from lessons.landing.spec import THESIS, WORDS, LandingSpec
 
@@ -34,15 +35,19 @@ def _small(found: Race) -> str:
     return WORDS.phrase("panels.small", chains=count, sweeps=found.sweeps, burn=found.burn)
 
 
+def _names(outcomes: Mapping[str, Outcome]) -> list[str]:
+    return [called(method) for method in outcomes]
+
+
 def accepted(found: Race) -> Figure:
     """Share of the jumps accepted by each method."""
     last = found.history[-1]
-    figure = charts.blank("", WORDS.phrase("panels.jumps_accepted"))
+    names, figure = _names(last), charts.blank("", WORDS.phrase("panels.jumps_accepted"))
     shares, errors = ([100.0 * getattr(o, f) for o in last.values()] for f in ("accepted", "error"))
     spread = {"type": "data", "array": [HELD * e for e in errors], "color": theme.colour("ink")}
     marker = {"color": theme.colour("posterior", 0.8)}
-    figure.add_bar(x=list(last), y=shares, marker=marker, error_y=spread, name=WORDS.phrase("panels.accepted_bars"))
-    told = ", ".join(f"{name} {s:.1f} ± {HELD * e:.1f} %" for name, s, e in zip(last, shares, errors, strict=True))
+    figure.add_bar(x=names, y=shares, marker=marker, error_y=spread, name=WORDS.phrase("panels.accepted_bars"))
+    told = ", ".join(f"{name} {s:.1f} ± {HELD * e:.1f} %" for name, s, e in zip(names, shares, errors, strict=True))
     caption = WORDS.phrase("panels.accepted_caption", small=_small(found), held=HELD)
     if found.spec.part == "sandwich":
         z = analysis.apart(last["palindrome"], last["plain"])
@@ -53,18 +58,18 @@ def accepted(found: Race) -> Figure:
 def worth(found: Race) -> Figure:
     """Effective draws of k, and round trips, a second."""
     last, (low, high) = found.history[-1], analysis.trip_ends(found.spec)
-    figure = charts.blank("", WORDS.phrase("panels.a_second"), barmode="group")
+    names, figure = _names(last), charts.blank("", WORDS.phrase("panels.a_second"), barmode="group")
     effective = [o.effective / o.seconds for o in last.values()]
     trips = [o.trips / o.seconds for o in last.values()]
-    figure.add_bar(x=list(last), y=effective, name=WORDS.phrase("panels.effective"), marker={"color": theme.colour("accept", 0.85)})
+    figure.add_bar(x=names, y=effective, name=WORDS.phrase("panels.effective"), marker={"color": theme.colour("accept", 0.85)})
     figure.add_bar(
-        x=list(last),
+        x=names,
         y=trips,
         name=WORDS.phrase("panels.trips", low=low, high=high),
         marker={"color": theme.colour("highlight", 0.85), "pattern": {"shape": "/"}},
     )
     told = "; ".join(
-        WORDS.phrase("panels.worth_each", name=n, effective=e, trips=t) for n, e, t in zip(last, effective, trips, strict=True)
+        WORDS.phrase("panels.worth_each", name=n, effective=e, trips=t) for n, e, t in zip(names, effective, trips, strict=True)
     )
     caption = WORDS.phrase("panels.worth_caption", small=_small(found))
     return Figure(WORDS.phrase("panels.worth"), figure, WORDS.phrase("panels.worth_alt", listed=told), caption)
@@ -73,11 +78,12 @@ def worth(found: Race) -> Figure:
 def distance(found: Race, exact: ModelProbabilities) -> Figure:
     """How far the shares of k are from the exact ones, scaled to a second of each method."""
     last = found.judged(exact)[-1]
-    figure = charts.blank("", WORDS.phrase("panels.distance_axis"))
+    names, figure = _names(last), charts.blank("", WORDS.phrase("panels.distance_axis"))
     values = [o.distance_of_a_second for o in last.values()]
     marker = {"color": theme.colour("likelihood", 0.85), "pattern": {"shape": "x"}}
-    figure.add_bar(x=list(last), y=values, name=WORDS.phrase("panels.of_a_second"), marker=marker)
-    told = "; ".join(WORDS.phrase("panels.distance_each", name=name, distance=o.distance, seconds=o.seconds) for name, o in last.items())
+    figure.add_bar(x=names, y=values, name=WORDS.phrase("panels.of_a_second"), marker=marker)
+    each = zip(names, last.values(), strict=True)
+    told = "; ".join(WORDS.phrase("panels.distance_each", name=name, distance=o.distance, seconds=o.seconds) for name, o in each)
     floor = 0.5 * float(exact.error.sum())
     caption = WORDS.phrase("panels.distance_caption", small=_small(found), listed=told, floor=floor)
     return Figure(WORDS.phrase("panels.distance"), figure, WORDS.phrase("panels.distance_alt", listed=told), caption)
@@ -92,7 +98,7 @@ def table(spec: LandingSpec, found: Race) -> Table:
         "within, printed (%)": [s.within for s in THESIS.values()],
     }
     for name, outcome in last.items():
-        columns[f"across, ours: {name} (%)"] = [landed(outcome) if row == spec.setting else "–" for row in THESIS]
+        columns[f"across, ours: {called(name)} (%)"] = [landed(outcome) if row == spec.setting else "–" for row in THESIS]
     columns["within, ours (%)"] = [f"{100 * last['plain'].within:.1f}" if row == spec.setting else "–" for row in THESIS]
     setting = THESIS[spec.setting]
     caption = WORDS.phrase("thesis.caption", setting=spec.setting, told=setting.told, small=_small(found))
@@ -145,7 +151,7 @@ def diagnostics(spec: LandingSpec, cancel: Any) -> list[Table]:
         )
         for column, values in rows.items():
             if column == "quantity":
-                values = [f"{name}: {value}" for value in values]
+                values = [f"{called(name)}: {value}" for value in values]
             if not tables:
                 tables.append({})
             tables[0].setdefault(column, []).extend(values)

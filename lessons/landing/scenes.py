@@ -17,7 +17,7 @@ from lessons.families.growing.evidence import EVIDENCE, finished_evidence, share
 from lessons.families.growing.plane import REACH, ROLES, SHAPES, quantised
 from lessons.families.growing.spec import CLASSES
 from lessons.landing import analysis, boston
-from lessons.landing.analysis import FACTORS_AROUND, Race
+from lessons.landing.analysis import FACTORS_AROUND, Race, called
 from lessons.landing.spec import DIGITS, THESIS, WORDS, LandingSpec
 
 Array = NDArray[np.float64]
@@ -430,7 +430,7 @@ def race(found: Race, exact: Any = None, total: int | None = None) -> bytes:
     panel = made.panel(
         "accepted", title=WORDS.phrase("race.landed"), y=Axis("%", 0, 1.25 * max(float(share.max()), 1.0)), place=(0, 0, 6, 1), height=240
     )
-    panel.bars(share, labels=short(names), role="posterior", label=WORDS.phrase("race.share"))
+    panel.bars(share, labels=[called(name, briefly=True) for name in names], role="posterior", label=WORDS.phrase("race.share"))
     if spec.part == "thesis":
         panel.rule(y=THESIS[spec.setting].across, role="prior", dash=True, label=WORDS.phrase("race.printed"))
     if spec.on_boston:  # chains that stay at the depth where they began have no effective draws of it
@@ -442,18 +442,18 @@ def race(found: Race, exact: Any = None, total: int | None = None) -> bytes:
     for j, name in enumerate(names):
         made.readout(
             f"method-{j}",
-            WORDS.phrase("race.method_card", name=name, places=places, size=size),
+            WORDS.phrase("race.method_card", name=called(name), places=places, size=size),
             a=share[:, j],
             e=200.0 * column("error")[:, j],
             n=column("jumps")[:, j].astype(int),
             k=column("mean")[:, j],
             s=seconds[:, j],
         )
-    made.readout("within", WORDS.phrase("race.within_card", name=names[0]), w=within[:, 0])
+    made.readout("within", WORDS.phrase("race.within_card", name=called(names[0])), w=within[:, 0])
     made.say(WORDS.phrase("race.said"), n=np.array(found.at))
     columns: dict[str, Array] = {"sweeps": np.array(found.at)}
     for j, name in enumerate(names):
-        columns |= {f"{name}: accepted (%)": share[:, j], f"{name}: mean {size}": column("mean")[:, j]}
+        columns |= {f"{called(name)}: accepted (%)": share[:, j], f"{called(name)}: mean {size}": column("mean")[:, j]}
     made.table(columns)
     return made.encode()
 
@@ -461,11 +461,6 @@ def race(found: Race, exact: Any = None, total: int | None = None) -> bytes:
 def colour_of(method: int) -> str:
     """The role of a method's marks; there are eight colours of chains."""
     return f"chain-{method}" if method < 8 else "muted"
-
-
-def short(names: list[str]) -> list[str]:
-    """The methods as they stand under bars."""
-    return [WORDS["short"].get(name, name.replace("annealed ", "T = ")) for name in names]
 
 
 def _worth(made: Scene, spec: LandingSpec, names: list[str], trips: Array, effective: Array) -> None:
@@ -481,7 +476,9 @@ def _speed(made: Scene, title: str, names: list[str], values: Array) -> None:
     """What each method does a second, (rounds, methods)."""
     top = 1.2 * max(float(values[len(values) // 2 :].max()), 0.1)
     panel: Panel = made.panel("worth", title=title, y=Axis(WORDS.phrase("race.a_second"), 0, top), place=(6, 0, 6, 1), height=240)
-    panel.bars(np.minimum(values, top), labels=short(names), role="accept", label=WORDS.phrase("race.all_chains"))
+    panel.bars(
+        np.minimum(values, top), labels=[called(name, briefly=True) for name in names], role="accept", label=WORDS.phrase("race.all_chains")
+    )
 
 
 def _errors(made: Scene, spec: LandingSpec, found: Race, history: list, names: list[str], seconds: Array) -> None:
@@ -501,9 +498,9 @@ def _errors(made: Scene, spec: LandingSpec, found: Race, history: list, names: l
     for j, name in enumerate(names):
         values = np.array([getattr(now[name], field) for now in history])
         if len(values) > 1:
-            panel.line(seconds[:, j], values, show="upto", role=colour_of(j), width=2.0, dash=j % 2 == 1, label=name)
+            panel.line(seconds[:, j], values, show="upto", role=colour_of(j), width=2.0, dash=j % 2 == 1, label=called(name))
         else:
-            panel.points(np.array([[seconds[0, j], values[0]]]), show="at", role=colour_of(j), size=4.0, label=name)
+            panel.points(np.array([[seconds[0, j], values[0]]]), show="at", role=colour_of(j), size=4.0, label=called(name))
 
 
 def live(spec: LandingSpec) -> Callable[[Any], bytes]:

@@ -146,7 +146,7 @@ def _of_file(draws: str, found: Course) -> str:
 def power(spec: RealDataSpec) -> Figure:
     """Urns found out by so many draws: counted for this weight, exact bounds for others, and false alarms."""
     weight = lottery.shown_weight(spec)
-    figure = charts.blank(WORDS.phrase("panels.draws"), WORDS.phrase("panels.found_out"), height=340)
+    figure = charts.blank(WORDS.phrase("stage.draws"), WORDS.phrase("panels.found_out"), height=340)
     figure.layout.xaxis.type = "log"
     for place, each in enumerate(sorted({*lottery.WEIGHTS, weight})):
         look = {"color": theme.colour("posterior" if each == weight else f"chain-{1 + place}"), "width": 2}

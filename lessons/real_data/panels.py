@@ -92,13 +92,11 @@ def by_chain(spec: RealDataSpec, found: Study) -> Figure:
     what = f"P({scenes.class_one(rows)})" if rows.classes else WORDS.phrase("panels.without_noise", target=scenes.word(rows.task.target))
     values = found.values[:, :, at]
     edges = np.linspace(values.min(), values.max() + 1e-12, BINS + 1)
-    figure = charts.blank(
-        WORDS.phrase("panels.of_case", what=what, case=spec.case), WORDS.phrase("panels.draws"), barmode="stack", bargap=0
-    )
+    figure = charts.blank(WORDS.phrase("panels.of_case", what=what, case=spec.case), WORDS.phrase("stage.draws"), barmode="stack", bargap=0)
     for chain, drawn in enumerate(values):
         counts, _ = np.histogram(drawn, edges)
         colour = {"color": theme.colour(f"chain-{chain}", 0.8)}
-        figure.add_bar(x=(edges[1:] + edges[:-1]) / 2, y=counts, marker=colour, name=WORDS.phrase("panels.chain", chain=chain + 1))
+        figure.add_bar(x=(edges[1:] + edges[:-1]) / 2, y=counts, marker=colour, name=WORDS.phrase("stage.chain", chain=chain + 1))
     summary = analysis.case_summary(spec, found)
     rhat, means = float(summary.rhat[0]), ", ".join(number(float(mean)) for mean in values.mean(axis=1))
     verdict = WORDS.phrase("panels.met" if rhat <= MAX_RHAT else "panels.not_met")

@@ -34,6 +34,7 @@ from engine.spec import MAX_SEED, SpecError
 from engine.targets import gaussian
 from engine.targets.target import Target, TargetError
 from engine.variational import (
+    FAMILIES,
     Advi,
     AdviRun,
     Approximation,
@@ -57,7 +58,7 @@ from engine.variational import (
 from engine.variational.advi import Inside
 from engine.variational.optimum import elbo_gradient, still_to_gain
 from engine.variational.transforms import constrained
-from lessons.variational.spec import DATA_SEED, PARAMETERS, PRIOR, VariationalLesson
+from lessons.variational.spec import DATA_SEED, ESTIMATORS, PARAMETERS, PRIOR, WORDS, VariationalLesson
 
 Array = NDArray[np.float64]
 
@@ -188,7 +189,6 @@ def moments_of_q(spec: VariationalLesson, mean: Array, sd: Array) -> tuple[Array
     return mean, sd
 
 
-HOW = {"reparameterised": "through the point", "score": "score function", "score_control": "score, control variate"}
 PLACES = 16
 
 
@@ -211,7 +211,7 @@ def _noise(spec: VariationalLesson, repeats: int) -> Noise:
     last = climb.steps if climb.fit.stopped is None else climb.fit.stopped
     at = np.unique(np.linspace(0, max(last - 1, 0), PLACES).astype(int))
     found = {}
-    for name in HOW:
+    for name in ESTIMATORS:
         if name == "score_control" and spec.samples < 2:
             continue
         settings = spec.replace(estimator=name, variant="exact").settings()
@@ -222,28 +222,29 @@ def _noise(spec: VariationalLesson, repeats: int) -> Noise:
 
 
 DIMENSIONS = (2, 5, 10, 20, 50)
+NEIGHBOURS, ESTIMATES = 0.3, 2000  # correlation of neighbours in the target, and estimates of each slope
 
 
 @kept
 def noise_by_dimension(samples: int, seed: int) -> dict[str, Array]:
     """(dimensions,) sd of the estimated slope in the first mean of every estimator, near a Gaussian target."""
-    found: dict[str, list[float]] = {name: [] for name in HOW}
+    found: dict[str, list[float]] = {name: [] for name in ESTIMATORS}
     for dim in DIMENSIONS:
-        target, at = gaussian(dimension=dim, correlation=0.3), np.concatenate([np.full(dim, 0.3), np.full(dim, -0.3)])
+        target, at = gaussian(dimension=dim, correlation=NEIGHBOURS), np.concatenate([np.full(dim, 0.3), np.full(dim, -0.3)])
         for name, values in found.items():
             settings = Advi(
                 samples=max(samples, 2),
                 estimator="reparameterised" if name == "reparameterised" else "score",
                 control_variate=name == "score_control",
             )
-            values.append(float(gradients(target, settings, at, repeats=2000, seed=seed)[:, 0].std()))
+            values.append(float(gradients(target, settings, at, repeats=ESTIMATES, seed=seed)[:, 0].std()))
     return {name: np.array(values) for name, values in found.items()}
 
 
 # Three inferences -----------------------------------------------------------------------------------------------------
 
 NUTS_CHAINS, NUTS_DRAWS, NUTS_WARMUP = 4, 1000, 500
-FIT_STEPS = 1000
+FIT_STEPS, FIT_POINTS = 1000, 10
 GRID = 301  # points a side
 
 
@@ -256,8 +257,8 @@ class Inference:
     sd: Array
     correlation: float
     seconds: float
-    evaluations: int | None
-    note: str = ""
+    evaluations: int
+    note: str
 
 
 @kept
@@ -301,18 +302,19 @@ def three(spec: VariationalLesson) -> tuple[Inference, ...]:
     target, found = spec.build_target(), []
     exact, seconds = _on_a_grid(target)
     if exact is not None:
-        found.append(_inference("grid (exact)", *exact, seconds, GRID**2, f"{GRID} × {GRID} points"))
+        found.append(_inference("grid", *exact, seconds, GRID**2, WORDS.phrase("inferences.grid_points", side=GRID)))
     run = nuts(_bare(spec))
     flat = run.draws.reshape(-1, 2)
     evaluations = int(run.gradient_evaluations.sum() + run.warmup_gradient_evaluations.sum())
     bulk = diagnostics.summarise(run.draws).ess_bulk
     worst_rhat = max(diagnostics.rhat(run.draws[:, :, j]) for j in range(2))
-    note = f"{NUTS_CHAINS} × {number(NUTS_DRAWS)} draws, R-hat {worst_rhat:.3f}, ESS {number(int(min(bulk)))}"
-    found.append(_inference("NUTS", flat.mean(axis=0), np.cov(flat.T), run.seconds, evaluations, note))
-    for family, name in (("mean_field", "ADVI, mean-field"), ("full_rank", "ADVI, full rank")):
+    length = {"chains": NUTS_CHAINS, "draws": number(NUTS_DRAWS)}
+    note = WORDS.phrase("inferences.nuts_draws", **length, rhat=worst_rhat, ess=number(int(min(bulk))))
+    found.append(_inference("nuts", flat.mean(axis=0), np.cov(flat.T), run.seconds, evaluations, note))
+    for family in FAMILIES:
         settings = Advi(
             family=family,
-            samples=10,
+            samples=FIT_POINTS,
             supports=spec.supports,
             optimiser=Decaying(step_size=1.0),
             init=(spec.start_x, spec.start_y),
@@ -320,14 +322,14 @@ def three(spec: VariationalLesson) -> tuple[Inference, ...]:
         )
         fit = advi(target, steps=FIT_STEPS, seed=spec.seed, **vars(settings))
         points = fit.averaged().draw(np.random.Generator(np.random.SFC64(spec.seed)), 200_000)
-        note = f"{number(FIT_STEPS)} steps of 10 points"
-        found.append(_inference(name, points.mean(axis=0), np.cov(points.T), fit.seconds, 10 * FIT_STEPS, note))
+        note = WORDS.phrase("inferences.advi_steps", steps=number(FIT_STEPS), points=FIT_POINTS)
+        found.append(_inference(family, points.mean(axis=0), np.cov(points.T), fit.seconds, FIT_POINTS * FIT_STEPS, note))
     return tuple(found)
 
 
-def _inference(name: str, mean: Array, covariance: Array, seconds: float, evaluations: int | None, note: str = "") -> Inference:
+def _inference(name: str, mean: Array, covariance: Array, seconds: float, evaluations: int, note: str) -> Inference:
     sd = np.sqrt(np.diag(covariance))
-    return Inference(name, mean, sd, float(covariance[0, 1] / (sd[0] * sd[1])), seconds, evaluations, note)
+    return Inference(WORDS["inferences"][name], mean, sd, float(covariance[0, 1] / (sd[0] * sd[1])), seconds, evaluations, note)
 
 
 # Coordinate ascent ----------------------------------------------------------------------------------------------------
@@ -417,13 +419,9 @@ def minima(separation: float, weight: float) -> list[tuple[float, float, float, 
 
 WORK = 60_000  # points drawn for one gradient check, at a first look
 EXACT = 1e-6
+SUMMED = 60_001  # points of a plain sum
 BLURRED = 0.02  # relative error of quadrature above which nothing is compared
 NODES_OF_SLOPES = (6 * NODES, 5 * NODES + 1, 4 * NODES, 3 * NODES + 1)  # even and odd: a bend at the mean shows
-MISTAKES = {
-    "no_jacobian": "the log-Jacobian forgotten",
-    "entropy_sign": "the entropy with the wrong sign",
-    "no_scaling": "n/B of a minibatch forgotten",
-}
 
 
 def kernels(spec: VariationalLesson) -> list[Kernel]:
@@ -441,7 +439,7 @@ def kernels(spec: VariationalLesson) -> list[Kernel]:
         return (rng.random(len(rows)) < 1.0 / (1.0 + np.exp(-rows @ w))).astype(np.float64)
 
     model = Simulated(
-        f"logistic regression with {spec.rows} simulated answers",
+        WORDS.phrase("checks.simulated", rows=spec.rows),
         ("w₀", "w₁"),
         lambda n, rng: sd * rng.standard_normal((n, 2)),
         simulate_answers,
@@ -466,18 +464,18 @@ def audit(spec: VariationalLesson, cancel: object = None) -> list[Check]:
 def checks(spec: VariationalLesson, cancel: object = None) -> list[Check]:
     """Has the fit come to rest, do the chains of NUTS beside it agree, and what is missing?"""
     if spec.method == "kl":
-        return [_descent_check(spec), _gap_check(spec, "one normal for two modes")]
+        return [_descent_check(spec), _gap_check(spec, WORDS.phrase("checks.by_one_normal"))]
     if spec.method == "cavi":
-        return [_ascended_check(spec), _gap_check(spec, "independent factors")]
+        return [_ascended_check(spec), _gap_check(spec, WORDS.phrase("checks.by_factors"))]
     recording = nuts(_bare(spec))
-    names = [*recording.run.target.labels, "the log density"]
+    names = [*recording.run.target.labels, WORDS.phrase("checks.log_density")]
     values = np.concatenate([recording.draws, recording.log_density[:, :, None]], axis=2)
     rest = _settled_check(spec)
     return [
         rest,
-        agreement_check(values, names, "chains of NUTS agree"),
+        agreement_check(values, names, WORDS.phrase("checks.chains")),
         divergence_check(recording.divergent),
-        _exact_check(spec, rest) if holds_target(spec) else _gap_check(spec, "q of this family"),
+        _exact_check(spec, rest) if holds_target(spec) else _gap_check(spec, WORDS.phrase("checks.by_family")),
     ]
 
 
@@ -492,7 +490,7 @@ def faults(spec: VariationalLesson) -> dict[str, VariationalLesson]:
         del known["no_scaling"]
     elif spec.minibatch is None:
         known["no_scaling"] = {"batch": max(1, spec.rows // 4)}
-    return {MISTAKES[name]: spec.replace(variant=name, **changes) for name, changes in known.items() if name != spec.variant}
+    return {WORDS["mistakes"][name]: spec.replace(variant=name, **changes) for name, changes in known.items() if name != spec.variant}
 
 
 def holds_target(spec: VariationalLesson) -> bool:
@@ -509,11 +507,7 @@ def _gradient_check(spec: VariationalLesson) -> Check:
     looks = {i: _slopes_with_error(spec, climb.fit.parameters[i]) for i in sorted({0, last // 3, last})}
     known = {i: (true, blur) for i, (true, blur) in looks.items() if blur.max() < BLURRED * (1.0 + np.abs(true).max())}
     if not known:
-        words = (
-            "The slope of the ELBO is not finite at any q of this fit, or its log density bends too sharply to be "
-            "integrated well enough: nothing to compare estimates with."
-        )
-        return unknown("gradient", words, kind="kernel", unit="SE")
+        return unknown(WORDS.phrase("checks.gradient"), WORDS.phrase("checks.gradient_unknown"), kind="kernel", unit="SE")
 
     def look(number: int, work: int) -> Check:
         repeats = work * max(1000, WORK // spec.samples)
@@ -524,11 +518,8 @@ def _gradient_check(spec: VariationalLesson) -> Check:
             covariance = np.cov(found.T) / repeats + np.diag((1e-9 + 1e-6 * np.abs(true) + blur) ** 2)
             z.append((found.mean(axis=0) - true) / np.sqrt(np.diag(covariance)))
             blocks.append(correlation_of(covariance))
-        words = (
-            f"At {len(known)} q of this fit, {repeats:,} gradient estimates each were averaged and compared with the "
-            f"slope of the ELBO by quadrature: of {sum(map(len, z))} components"
-        )
-        return looked(number, "gradient", np.concatenate(z), block_diag(*blocks), words, kind="kernel")
+        words = WORDS.phrase("checks.gradient_sentence", places=len(known), estimates=repeats, components=sum(map(len, z)))
+        return looked(number, WORDS.phrase("checks.gradient"), np.concatenate(z), block_diag(*blocks), words, kind="kernel")
 
     return two_looks(look)
 
@@ -546,18 +537,17 @@ def _still(gain: float, risen: float, where: str, remedy: str, wander: float = 0
 
     risen : nats by which it ended above its start; NaN where it ended nowhere
     """
-    if np.isfinite(gain):
-        sentence = f"At {where} a Newton step, from exact slopes and curvatures, would gain {gain:.2g} nats"
-    else:
-        sentence = f"At {where} the curvature is not that of an optimum in every direction: none is near"
+    found = WORDS.phrase("checks.gain" if np.isfinite(gain) else "checks.no_optimum", where=where, gain=gain)
     if wander:
-        sentence += f"; over the last quarter of the steps the exact ELBO ranges over {wander:.2g} nats"
+        found = WORDS.phrase("checks.wander", found=found, wander=wander)
+    verdict: Verdict
     if gain < STILL and wander < SETTLED:
-        return Check("at rest", "pass", gain, STILL, sentence + ".", "nats", kind="run")
-    if not risen > 0.0:
-        words = f"{sentence}, and it is no better than at the start: it has gone nowhere, or away. {remedy}"
-        return Check("at rest", "fail", gain, STILL, words, "nats", kind="run")
-    return Check("at rest", "unknown", gain, STILL, f"{sentence}. {remedy}", "nats", kind="run")
+        verdict, words = "pass", WORDS.phrase("checks.settled", found=found)
+    elif not risen > 0.0:
+        verdict, words = "fail", WORDS.phrase("checks.nowhere", found=found, remedy=remedy)
+    else:
+        verdict, words = "unknown", WORDS.phrase("checks.not_settled", found=found, remedy=remedy)
+    return Check(WORDS.phrase("checks.at_rest"), verdict, gain, STILL, words, "nats", kind="run")
 
 
 def _settled_check(spec: VariationalLesson) -> Check:
@@ -567,11 +557,8 @@ def _settled_check(spec: VariationalLesson) -> Check:
     tail = values[-max(climb.steps // 4, 5) :]
     wander = float(np.ptp(tail)) if np.all(np.isfinite(tail)) else float("inf")
     gain = still_to_gain(lambda rows: exact_elbo(spec, rows, 3 * NODES).value, climb.fit.parameters[row])
-    remedy = "The gradient may be right and q still be far from its best: more steps, smaller ones or more points a "
-    remedy += "step would settle it."
-    if spec.variant != "exact":
-        remedy = "The gradient is wrong on purpose: where it leads, the ELBO has no top."
-    return _still(gain, float(values[row] - values[0]), "the last q", remedy, wander)
+    remedy = WORDS.phrase("checks.more_steps" if spec.variant == "exact" else "checks.no_top")
+    return _still(gain, float(values[row] - values[0]), WORDS.phrase("checks.last_q"), remedy, wander)
 
 
 def _bound_checks(spec: VariationalLesson) -> list[Check]:
@@ -583,22 +570,20 @@ def _bound_checks(spec: VariationalLesson) -> list[Check]:
     values = np.array([exact_elbo(spec, at[None], nodes).value[0] for nodes in NODES_OF_SLOPES])
     largest, limit = float(values[0]), 1e-3 + 3.0 * float(np.ptp(values))  # and how far quadrature may be off
     excess = largest - climb.log_evidence
-    sentence = (
-        f"The log evidence is {climb.log_evidence:.4f}. The largest exact ELBO of the fit is {largest:.4f}, "
-        f"{abs(excess):.2g} nats {'below' if excess <= 0 else 'above'} it: the gap is a divergence, never "
-        "negative."
-    )
-    return [Check("bound", "pass" if excess < limit else "fail", excess, limit, sentence, "nats", kind="kernel")]
+    side = WORDS.phrase("checks.below" if excess <= 0 else "checks.above")
+    known = {"log_evidence": climb.log_evidence, "largest": largest, "excess": abs(excess), "side": side}
+    sentence = WORDS.phrase("checks.bound_sentence", **known)
+    return [Check(WORDS.phrase("checks.bound"), "pass" if excess < limit else "fail", excess, limit, sentence, "nats", kind="kernel")]
 
 
 def _exact_check(spec: VariationalLesson, rest: Check) -> Check:
     """Where the family holds the target, a fit at rest is the target."""
-    name = "q is the target"
+    name = WORDS.phrase("checks.exact")
     gap = float(simulate(spec).gap[-1]) + (OFF_NATS if is_planted(SHIFTED) else 0.0)
-    sentence = f"The target is a q of this family, so the best fit is exact: KL(q‖p) is {gap:.2g} nats at the last q."
+    sentence = WORDS.phrase("checks.exact_sentence", gap=gap)
     if rest.verdict != "pass":
-        sentence += " The fit has not come to rest, so this proves nothing."
-        return unknown(name, sentence, kind="numbers", limit=STILL + SETTLED, unit="nats")
+        sentence = f"{sentence} {WORDS.phrase('checks.proves_nothing')}"
+        return unknown(name, sentence, kind="numbers", limit=STILL + SETTLED, unit=WORDS.phrase("stage.nats"))
     verdict: Verdict = "pass" if gap < STILL + SETTLED else "fail"
     return Check(name, verdict, gap, STILL + SETTLED, sentence, "nats")
 
@@ -613,21 +598,20 @@ def _gap_check(spec: VariationalLesson, what: str) -> Check:
         gap = (0.0 if isinstance(found, GaussianAscent) else found.log_evidence) - float(found.elbo[-1])
     else:
         gap = float(simulate(spec).gap[-1])
-    told = f"KL(q‖p) is {gap:.2g} nats" if np.isfinite(gap) else "KL(q‖p) is not known"
-    words = f"An approximation by {what}: {told}. It is shown, and is not meant to be 0."
-    return unknown("q and the target", words, kind="numbers")
+    told = WORDS.phrase("checks.gap_known" if np.isfinite(gap) else "checks.gap_unknown", gap=gap)
+    return unknown(WORDS.phrase("checks.gap"), WORDS.phrase("checks.gap_sentence", what=what, told=told), kind="numbers")
 
 
 def _ascent_checks(spec: VariationalLesson) -> list[Check]:
     found = coordinate_ascent(spec)
     rise = float(np.diff(found.elbo).min())
-    sentence = f"No update lowered the ELBO: the smallest change of {len(found.coordinate)} updates is {rise:+.1e} nats."
-    ascent = Check("ascent", "pass" if rise > -1e-9 else "fail", rise, -1e-9, sentence, "nats", kind="kernel")
+    sentence = WORDS.phrase("checks.ascent_sentence", updates=len(found.coordinate), rise=rise)
+    ascent = Check(WORDS.phrase("checks.ascent"), "pass" if rise > -1e-9 else "fail", rise, -1e-9, sentence, "nats", kind="kernel")
     if isinstance(found, GaussianAscent):
         off = float(np.abs(elbo(pair_target(spec), _packed(found)).value - found.elbo).max())
-        words = f"The closed form of the ELBO agrees with quadrature at every q to {off:.1e} nats."
+        words = WORDS.phrase("checks.closed_form_by_quadrature", off=off)
         verdict: Verdict = "pass" if off < EXACT else "fail"
-        return [ascent, Check("closed form", verdict, off, EXACT, words, "nats", kind="kernel")]
+        return [ascent, Check(WORDS.phrase("checks.closed_form"), verdict, off, EXACT, words, "nats", kind="kernel")]
 
     def look(number: int, work: int) -> Check:
         rng = np.random.Generator(np.random.SFC64(np.random.SeedSequence([spec.seed, number])))
@@ -637,10 +621,8 @@ def _ascent_checks(spec: VariationalLesson) -> list[Check]:
         posterior = found.posterior.log_density(np.column_stack([mu, tau])) + found.log_evidence  # log p(y, theta)
         values = posterior - found.log_density(-1, mu, tau)
         z = (values.mean() - found.elbo[-1]) / (values.std() / np.sqrt(n))
-        words = (
-            f"E[log p(y, θ) − log q(θ)] from {n:,} draws of the last q is {values.mean():.4f}, the closed form says {found.elbo[-1]:.4f}:"
-        )
-        return looked(number, "closed form", np.array([z]), None, words, kind="kernel")
+        words = WORDS.phrase("checks.closed_form_by_draws", draws=n, found=values.mean(), exact=found.elbo[-1])
+        return looked(number, WORDS.phrase("checks.closed_form"), np.array([z]), None, words, kind="kernel")
 
     return [ascent, two_looks(look)]
 
@@ -661,7 +643,7 @@ def _ascended_check(spec: VariationalLesson) -> Check:
         last = np.array([found.mean[row], *(np.log(part[row]) for part in (found.sd, found.shape, found.rate))])
         gain = still_to_gain(lambda parameters: _normal_gamma_elbo(y, parameters), last)
     risen = float(found.elbo[row] - found.elbo[0])
-    return _still(gain, risen, "the last q", "No update was wrong, but more sweeps are needed.")
+    return _still(gain, risen, WORDS.phrase("checks.last_q"), WORDS.phrase("checks.more_sweeps"))
 
 
 def _normal_gamma_elbo(y: Array, parameters: Array) -> Array:
@@ -677,13 +659,13 @@ def _divergence_check(spec: VariationalLesson) -> Check:
     for found in descents(spec).values():
         m, s = found.path[-1]
         reach = 14.0 * max(float(s), 1.0) + abs(float(m)) + 0.5 * spec.separation
-        x, step = np.linspace(-reach, reach, 60_001, retstep=True)
+        x, step = np.linspace(-reach, reach, SUMMED, retstep=True)
         log_p = mixture.log_density(x)
         log_q = -0.5 * ((x - m) / s) ** 2 - np.log(s * np.sqrt(2.0 * np.pi))
         from_q, from_p = (float(np.exp(a) @ (a - b)) * step for a, b in ((log_q, log_p), (log_p, log_q)))
         off = max(off, abs(from_q - float(kl_from_q(m, s, mixture))), abs(from_p - float(kl_from_p(m, s, mixture))))
-    sentence = f"Both divergences at both ends agree with a plain sum over 60,001 points to {off:.1e} nats."
-    return Check("divergence", "pass" if off < EXACT else "fail", off, EXACT, sentence, "nats", kind="kernel")
+    sentence = WORDS.phrase("checks.divergence_sentence", points=SUMMED, off=off)
+    return Check(WORDS.phrase("checks.divergence"), "pass" if off < EXACT else "fail", off, EXACT, sentence, "nats", kind="kernel")
 
 
 def _descent_check(spec: VariationalLesson) -> Check:
@@ -698,4 +680,4 @@ def _descent_check(spec: VariationalLesson) -> Check:
 
         gains.append(still_to_gain(falls, np.array([m, np.log(s)])))
         fallen.append(float(divergence(path[0][0], path[0][1], mixture) - divergence(m, s, mixture)))
-    return _still(max(gains), min(fallen), "the end of the descents", "Start nearer, or at another place, to come to rest.")
+    return _still(max(gains), min(fallen), WORDS.phrase("checks.end_of_descents"), WORDS.phrase("checks.start_nearer"))

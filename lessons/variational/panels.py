@@ -10,7 +10,7 @@ from app.kit import charts, pictures, theme
 from app.kit.charts import Column, Figure, Table
 from app.kit.text import number
 from lessons.variational import analysis
-from lessons.variational.spec import VariationalLesson
+from lessons.variational.spec import WORDS, VariationalLesson
 
 RHOS = (0.0, 0.2, 0.4, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98)
 
@@ -36,23 +36,18 @@ def _three(spec: VariationalLesson) -> Table:
         f"sd {y}": [row.sd[1] for row in rows],
         "correlation": [f"{row.correlation:.2f}".replace("-", "−") for row in rows],
         "time (ms)": [1000 * row.seconds for row in rows],
-        "evaluations": ["–" if row.evaluations is None else number(row.evaluations) for row in rows],
-        "how": [row.note or "adaptive, relative error below 1e-6" for row in rows],
+        "evaluations": [number(row.evaluations) for row in rows],
+        "how": [row.note for row in rows],
     }
-    caption = (
-        "Times of one run on this server, threads included, kernels loaded. Evaluations of the density with its "
-        "gradient, warm-up included. NUTS and quadrature get nearer with time; a normal q does not where "
-        "the target is no normal of its family."
-    )
-    return Table("Three inferences on this target", columns, caption)
+    return Table(WORDS.phrase("panels.three"), columns, WORDS.phrase("panels.three_caption"))
 
 
 LOOKS = {"reparameterised": ("posterior", "circle"), "score": ("reject", "cross"), "score_control": ("highlight", "diamond")}
 
 
 def _noise(spec: VariationalLesson) -> Figure:
-    found = analysis.noise_by_dimension(spec.samples, spec.seed)
-    figure = charts.blank("coordinates", "sd of the estimated slope in one mean")
+    found, named = analysis.noise_by_dimension(spec.samples, spec.seed), WORDS["estimators"]
+    figure = charts.blank(WORDS.phrase("panels.coordinates"), WORDS.phrase("panels.sd_of_slope"))
     for name, sd in found.items():
         role, symbol = LOOKS[name]
         figure.add_scatter(
@@ -61,18 +56,20 @@ def _noise(spec: VariationalLesson) -> Figure:
             mode="lines+markers",
             line={"color": theme.colour(role)},
             marker={"symbol": symbol, "size": 8},
-            name=analysis.HOW[name],
+            name=named[name],
         )
     figure.update_xaxes(type="log", tickvals=list(analysis.DIMENSIONS), ticktext=[str(d) for d in analysis.DIMENSIONS])
     figure.update_yaxes(type="log")
-    listed = "; ".join(f"{analysis.HOW[name]}: {sd[0]:.2g} to {sd[-1]:.2g}" for name, sd in found.items())
-    caption = (
-        f"A Gaussian target, correlation 0.3 between neighbours; q near it, {max(spec.samples, 2)} points an estimate, "
-        "2 000 estimates. The score's bracket is a sum over all "
-        f"coordinates and brings their noise into every slope. From 2 to {analysis.DIMENSIONS[-1]} coordinates: "
-        f"{listed}."
+    caption = WORDS.phrase(
+        "panels.noise_caption",
+        correlation=analysis.NEIGHBOURS,
+        points=max(spec.samples, 2),
+        estimates=number(analysis.ESTIMATES),
+        fewest=analysis.DIMENSIONS[0],
+        most=analysis.DIMENSIONS[-1],
+        listed="; ".join(WORDS.phrase("panels.noise_of", estimator=named[name], first=sd[0], last=sd[-1]) for name, sd in found.items()),
     )
-    return Figure("Why gradients go through the point", figure, f"Sd by number of coordinates. {caption}", caption)
+    return Figure(WORDS.phrase("panels.noise"), figure, WORDS.phrase("panels.noise_alt", caption=caption), caption)
 
 
 def _ridge(spec: VariationalLesson) -> Figure:
@@ -84,51 +81,54 @@ def _ridge(spec: VariationalLesson) -> Figure:
         covariance = [[1.0, value], [value, 1.0]]
         found = analysis.ascend_gaussian([0.0, 0.0], covariance, start=[1.0, 1.0], sweeps=2)
         ratios.append(float(found.sd[-1, 0]))
-    figure = charts.blank("correlation ρ of the target", "sd of q / exact sd")
+    figure = charts.blank(WORDS.phrase("panels.correlation"), WORDS.phrase("panels.sd_ratio"))
     figure.add_scatter(x=rho, y=np.sqrt(1 - rho**2), mode="lines", line={"color": theme.colour("ink")}, name="√(1 − ρ²)")
     marker = {"symbol": "circle", "size": 8, "color": theme.colour("posterior")}
-    figure.add_scatter(x=at, y=ratios, mode="markers", marker=marker, name="mean-field, by coordinate ascent")
+    figure.add_scatter(x=at, y=ratios, mode="markers", marker=marker, name=WORDS.phrase("panels.by_ascent"))
     square = {"symbol": "square-open", "size": 9, "color": theme.colour("accept")}
-    figure.add_scatter(x=at, y=np.ones(len(at)), mode="markers", marker=square, name="full rank")
+    figure.add_scatter(x=at, y=np.ones(len(at)), mode="markers", marker=square, name=WORDS.phrase("panels.full_rank"))
     figure.add_vline(x=abs(spec.correlation), line={"color": theme.colour("muted"), "dash": "dot", "width": 1.5})
     figure.update_yaxes(range=[0.0, 1.15])
-    caption = (
-        "For a Gaussian target in the plane. A mean-field q has the sd of each coordinate given the other, never "
-        "its own. Dotted: |ρ| on the stage."
-    )
+    caption = WORDS.phrase("panels.narrow_caption")
     listed = "; ".join(f"ρ = {a:g}: {b:.2f}" for a, b in zip(RHOS, ratios, strict=True))
-    return Figure("How much too narrow", figure, f"Ratio of standard deviations. {listed}. {caption}", caption)
+    return Figure(WORDS.phrase("panels.narrow"), figure, WORDS.phrase("panels.narrow_alt", listed=listed, caption=caption), caption)
 
 
 def _gap(spec: VariationalLesson) -> Figure:
     found = analysis.coordinate_ascent(spec)
     gap = found.log_evidence - found.elbo
     left = np.maximum(gap - gap[-1], 1e-16)
-    figure = charts.blank("update", "nats")
+    figure = charts.blank(WORDS.phrase("cavi.number"), WORDS.phrase("stage.nats"))
     figure.add_scatter(
-        y=gap, mode="lines+markers", line={"color": theme.colour("posterior")}, marker={"symbol": "circle"}, name="gap to log p(y)"
+        y=gap,
+        mode="lines+markers",
+        line={"color": theme.colour("posterior")},
+        marker={"symbol": "circle"},
+        name=WORDS.phrase("panels.gap_to_evidence"),
     )
     figure.add_scatter(
         y=left[:-1],
         mode="lines+markers",
         line={"color": theme.colour("reject"), "dash": "dash"},
         marker={"symbol": "diamond"},
-        name="what further updates still gained",
+        name=WORDS.phrase("panels.still_gained"),
     )
     figure.update_yaxes(type="log", exponentformat="power")
-    caption = f"The gap ends at {number(float(gap[-1]))} nats: what independent factors cannot say, once the updates have settled. "
+    told = [WORDS.phrase("panels.gap_caption", gap=number(float(gap[-1])))]
     if spec.pair == "gaussian":
-        exact = -0.5 * math.log1p(-(spec.correlation**2))
-        caption += f"Exact for the best of them: −½ log(1 − ρ²) = {exact:.3f}. Each sweep keeps ρ⁴ of the rest."
-    alt = f"Gap between log evidence and ELBO by update. {caption}"
-    return Figure("What is left of the gap", figure, alt, caption)
+        told.append(WORDS.phrase("panels.best_gap", exact=-0.5 * math.log1p(-(spec.correlation**2))))
+    caption = " ".join(told)
+    return Figure(WORDS.phrase("panels.gap"), figure, WORDS.phrase("panels.gap_alt", caption=caption), caption)
 
 
 def _minima(spec: VariationalLesson) -> Table:
     found, mixture = analysis.minima(spec.separation, spec.weight), spec.mixture()
     mean, sd = mixture.moments()
     from_p = (float(analysis.kl_from_q(mean, sd, mixture)), float(analysis.kl_from_p(mean, sd, mixture)))
-    rows = [*((f"minimum of KL(q‖p), number {k + 1}", *row) for k, row in enumerate(found)), ("minimum of KL(p‖q)", mean, sd, *from_p)]
+    rows = [
+        *((WORDS.phrase("panels.minimum", number=k), *row) for k, row in enumerate(found, start=1)),
+        (WORDS.phrase("panels.other_minimum"), mean, sd, *from_p),
+    ]
     columns: dict[str, Column] = {
         "q": [row[0] for row in rows],
         "mean": [row[1] for row in rows],
@@ -136,12 +136,10 @@ def _minima(spec: VariationalLesson) -> Table:
         "KL(q‖p) (nats)": [row[3] for row in rows],
         "KL(p‖q) (nats)": [row[4] for row in rows],
     }
-    caption = (
-        f"Of the two modes on the stage: weights {spec.weight:g} and {1 - spec.weight:g}, {spec.separation:g} sds "
-        f"apart. A q that sits in one mode pays about −log of its weight: {-math.log(spec.weight):.3f} or "
-        f"{-math.log(1 - spec.weight):.3f}."
-    )
-    return Table("Where each divergence is smallest", columns, caption)
+    left, right = spec.weight, 1 - spec.weight
+    pays = {"pays_left": -math.log(left), "pays_right": -math.log(right)}
+    caption = WORDS.phrase("panels.minima_caption", left=left, right=right, apart=spec.separation, **pays)
+    return Table(WORDS.phrase("panels.minima"), columns, caption)
 
 
 def _apart(spec: VariationalLesson) -> Figure:
@@ -149,7 +147,7 @@ def _apart(spec: VariationalLesson) -> Figure:
     apart = np.linspace(0.0, 10.0, 21)
     best = [min(analysis.minima(float(d), spec.weight), key=lambda row: row[2]) for d in apart]
     wide = [VariationalLesson(separation=float(d), weight=spec.weight).mixture().moments()[1] for d in apart]
-    figure = charts.blank("distance of the modes (sd)", "sd of the best q")
+    figure = charts.blank(WORDS.phrase("panels.apart"), WORDS.phrase("panels.best_sd"))
     figure.add_scatter(
         x=apart,
         y=[row[1] for row in best],
@@ -168,11 +166,8 @@ def _apart(spec: VariationalLesson) -> Figure:
     )
     figure.add_vline(x=spec.separation, line={"color": theme.colour("muted"), "dash": "dot", "width": 1.5})
     at = int(np.argmin(np.diff([row[1] for row in best])))
-    caption = (
-        f"While the modes are near, both cover them. Between {apart[at]:g} and {apart[at + 1]:g} sds the best q for "
-        "KL(q‖p) gives up one of them. Dotted: the stage."
-    )
-    return Figure("When q gives up a mode", figure, f"Sd of the best q by distance. {caption}", caption)
+    caption = WORDS.phrase("panels.gives_up_caption", near=apart[at], far=apart[at + 1])
+    return Figure(WORDS.phrase("panels.gives_up"), figure, WORDS.phrase("panels.gives_up_alt", caption=caption), caption)
 
 
 def diagnostics(spec: VariationalLesson, cancel: object = None) -> Table:
@@ -190,27 +185,25 @@ def diagnostics(spec: VariationalLesson, cancel: object = None) -> Table:
             "sd ratio": [float(row[1]) / sd for row in rows.values()],
             "divergence (nats)": [float(found[name].kl[-1]) for name in rows],
         }
-        return Table("Where both descents ended", columns, "No draws are made here, so there is no R-hat and no ESS.")
+        return Table(WORDS.phrase("panels.descents"), columns, WORDS.phrase("panels.descents_caption"))
     if spec.method == "cavi":
         ascent, target = analysis.coordinate_ascent(spec), analysis.pair_target(spec)
         mean, sd = analysis.centres(ascent)[-1], analysis.spreads(ascent)[-1]
-        caption = (
-            f"After {len(ascent.coordinate)} updates: ELBO {ascent.elbo[-1]:.4f}, log p(y) {ascent.log_evidence:.4f}. "
-            "Every update is a closed form: no gradient is evaluated."
-        )
-        return _beside(target, mean, sd, "Coordinate ascent beside the exact answer", caption)
+        ended = {"updates": len(ascent.coordinate), "elbo": ascent.elbo[-1], "log_evidence": ascent.log_evidence}
+        return _beside(target, mean, sd, WORDS.phrase("panels.ascent"), WORDS.phrase("panels.ascent_caption", **ended))
     climb = analysis.simulate(spec)
     q = climb.final()
     centre, spread = analysis.moments_of_q(spec, q.mean, q.sd)
     end = float(climb.exact.value[-1])
-    gap = f", {climb.log_evidence - end:.3g} below log p(y)" if np.isfinite(climb.log_evidence) else ""
-    caption = (
-        f"q averaged over the last quarter of {number(climb.steps)} steps; exact ELBO at the end {end:.4g}{gap}. "
-        f"{number(climb.steps * spec.samples)} evaluations of the density with its gradient, "
-        f"{number(1000 * climb.fit.seconds)} ms. Points are drawn from q itself, so R-hat and ESS say nothing here; "
-        "the table of three inferences has those of NUTS."
+    known = np.isfinite(climb.log_evidence)
+    caption = WORDS.phrase(
+        "panels.fit_caption",
+        steps=number(climb.steps),
+        end=WORDS.phrase("panels.end_and_gap" if known else "panels.end", elbo=end, gap=climb.log_evidence - end),
+        evaluations=number(climb.steps * spec.samples),
+        milliseconds=number(1000 * climb.fit.seconds),
     )
-    return _beside(climb.target, centre, spread, "This fit beside the exact answer", caption)
+    return _beside(climb.target, centre, spread, WORDS.phrase("panels.fit"), caption)
 
 
 def _beside(target, mean, sd, title: str, caption: str) -> Table:

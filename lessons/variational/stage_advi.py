@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 
 from app.kit import pictures, theme
 from app.kit.player.scene import Axis, Panel, Phase, Scene, Show, stairs
+from app.kit.text import number
 from lessons.variational import analysis
 from lessons.variational.analysis import Climb
-from lessons.variational.spec import VariationalLesson
+from lessons.variational.spec import WORDS, VariationalLesson
 
 Array = NDArray[np.float64]
 
-PHASES = (Phase("draw", "draw points from q"), Phase("vote", "each point votes"), Phase("move", "average, step"))
+PHASES = tuple(Phase(name, WORDS.phrase(f"advi.{name}")) for name in ("draw", "vote", "move"))
 SHARES = (0.5, 0.95)
-RINGS = "q: regions that hold 50 and 95 %"
 HEIGHT = 420
 MAP, BESIDE = (0, 0, 9, 2), ((9, 0, 6, 1), (9, 1, 6, 1))
 FRAMES = 250  # ellipses that travel
@@ -33,12 +33,7 @@ def stage(spec: VariationalLesson, window: int | None) -> Scene:
     """The scene of a fit."""
     climb = analysis.simulate(spec)
     picture = Scene(
-        run=repr(spec.simulation()),
-        steps=climb.steps,
-        rate=12.0,
-        phases=PHASES,
-        theme=theme.palette(),
-        label="A normal distribution q moves and stretches, step by step, to fit the density on the map.",
+        run=repr(spec.simulation()), steps=climb.steps, rate=12.0, phases=PHASES, theme=theme.palette(), label=WORDS.phrase("advi.picture")
     )
     first, width = pictures.window_around(window, climb.steps, spec.samples, budget=BUDGET)
     picture.window(first, np.arange(width + 1, dtype=np.int32) * spec.samples)
@@ -71,13 +66,13 @@ def finite(values: Array, limit: float = 1e6) -> Array:
 
 def _map(picture: Scene, climb: Climb, rows: slice) -> Panel:
     fit, spec = climb.fit, climb.spec
-    panel = pictures.density_panel(picture, climb.target, title="The target and q", place=MAP, height=HEIGHT)
+    panel = pictures.density_panel(picture, climb.target, title=WORDS.phrase("stage.target_and_q"), place=MAP, height=HEIGHT)
     chosen, frame = frames(climb.steps, FRAMES)
     after = chosen + 1  # a frame is shown once its step is settled
     rings = climb.on_map(analysis.ellipses(fit.mean[after], fit.root[after], SHARES))
-    panel.path(finite(rings), at=frame, role="posterior", width=2.4, label=RINGS)
+    panel.path(finite(rings), at=frame, role="posterior", width=2.4, label=WORDS.phrase("stage.rings"))
     means = finite(climb.on_map(fit.mean))
-    panel.path(means[1:], show="upto", role="posterior", width=1.2, alpha=0.6, label="path of q's mean")
+    panel.path(means[1:], show="upto", role="posterior", width=1.2, alpha=0.6, label=WORDS.phrase("advi.path"))
     points = climb.on_map(climb.inside.point[rows].reshape(-1, 2))
     votes = _votes(climb)[rows].reshape(-1, 2)
     (low, high), _ = climb.target.view
@@ -85,18 +80,20 @@ def _map(picture: Scene, climb: Climb, rows: slice) -> Panel:
     with np.errstate(all="ignore"):
         scale = ARROW * (high - low) / max(float(typical), 1e-12)
         tips = climb.on_map(climb.inside.point[rows].reshape(-1, 2) + np.clip(votes * scale, -high + low, high - low))
-    panel.arrows(
-        finite(points), finite(tips), show=Show("inner_all", phase=("vote", "vote")), role="momentum", width=1.4, label=_vote_label(spec)
-    )
+    votes_label = WORDS.phrase("advi.slopes" if spec.estimator == "reparameterised" else "advi.scores")
+    voting = Show("inner_all", phase=("vote", "vote"))
+    panel.arrows(finite(points), finite(tips), show=voting, role="momentum", width=1.4, label=votes_label)
     panel.points(
         finite(points),
         show=Show("inner_all", phase=("draw", None)),
         role="highlight",
         size=3.2,
         alpha=0.9,
-        label=f"{spec.samples} point{'s' * (spec.samples > 1)} drawn from q",
+        label=WORDS.phrase("advi.point") if spec.samples == 1 else WORDS.phrase("advi.points", points=spec.samples),
     )
-    panel.arrows(means[:-1], means[1:], show=Show("at", phase=("move", None)), role="accept", width=2.6, label="the step")
+    panel.arrows(
+        means[:-1], means[1:], show=Show("at", phase=("move", None)), role="accept", width=2.6, label=WORDS.phrase("advi.the_step")
+    )
     panel.points(means[1:], show=Show("upto", last=1), role="posterior", shape="ring", size=6)
     return panel
 
@@ -118,12 +115,6 @@ def _votes(climb: Climb) -> Array:
         return f[..., None] * np.stack([first, second], axis=-1)
 
 
-def _vote_label(spec: VariationalLesson) -> str:
-    if spec.estimator == "reparameterised":
-        return "slope of log p at each point (scaled)"
-    return "log p − log q, times the way from the mean (scaled)"
-
-
 def _axis_range(values: Array, low: float, high: float) -> tuple[float, float]:
     seen = values[np.isfinite(values)]
     low = max(low, float(seen.min(initial=high))) if seen.size else low
@@ -137,9 +128,9 @@ def _elbo(picture: Scene, climb: Climb) -> None:
     low, high = _axis_range(exact, top - DEEP, top)
     panel = picture.panel(
         "elbo",
-        title="ELBO, and the gap to log p(y)",
-        x=Axis("step", 0, climb.steps),
-        y=Axis("ELBO (nats)", low, high),
+        title=WORDS.phrase("advi.elbo_and_gap"),
+        x=Axis(WORDS.phrase("advi.step"), 0, climb.steps),
+        y=Axis(WORDS.phrase("advi.elbo_in_nats"), low, high),
         place=BESIDE[0],
         height=HEIGHT // 2,
     )
@@ -150,11 +141,11 @@ def _elbo(picture: Scene, climb: Climb) -> None:
         role="muted",
         size=1.6,
         alpha=0.6,
-        label="estimate from the points",
+        label=WORDS.phrase("advi.estimate"),
     )
-    panel.line(step, np.where(exact > low, exact, np.nan), show="upto", role="posterior", width=2.2, label="ELBO, exact")
+    panel.line(step, np.where(exact > low, exact, np.nan), show="upto", role="posterior", width=2.2, label=WORDS.phrase("stage.elbo"))
     if np.isfinite(climb.log_evidence):
-        panel.rule(y=climb.log_evidence, role="truth", dash=True, label="log p(y): the gap is KL(q‖p)")
+        panel.rule(y=climb.log_evidence, role="truth", dash=True, label=WORDS.phrase("stage.log_evidence"))
 
 
 def _parts(picture: Scene, climb: Climb) -> None:
@@ -171,15 +162,15 @@ def _parts(picture: Scene, climb: Climb) -> None:
     high = min(float(np.nanmax(both, initial=centre)), centre + DEEP / 2) + 0.2
     panel = picture.panel(
         "parts",
-        title="Its two parts" + (": apart by KL(q‖p)" if known else ""),
-        x=Axis("step", 0, climb.steps),
-        y=Axis("nats", low, high),
+        title=WORDS.phrase("advi.parts_and_gap" if known else "advi.parts"),
+        x=Axis(WORDS.phrase("advi.step"), 0, climb.steps),
+        y=Axis(WORDS.phrase("stage.nats"), low, high),
         place=BESIDE[1],
         height=HEIGHT // 2,
     )
     for values, role, dash, label in (
-        (first, "energy", False, "log p(y) − energy: small if q sits high" if known else "energy E[log p]"),
-        (entropy, "reject", True, "entropy: large if q is wide"),
+        (first, "energy", False, WORDS.phrase("advi.energy_below" if known else "advi.energy")),
+        (entropy, "reject", True, WORDS.phrase("advi.entropy")),
     ):
         inside = np.where((values >= low) & (values <= high), values, np.nan)
         panel.line(step, inside, show="upto", role=role, dash=dash, width=2.2, label=label)
@@ -199,17 +190,19 @@ def _marginal(picture: Scene, climb: Climb, axis: int) -> None:
     top = 1.15 * float(min(max(tops), 3.0 * max(tops[:2])))
     panel = picture.panel(
         f"marginal-{axis}",
-        title=f"Marginal of {name}",
+        title=WORDS.phrase("advi.marginal", coordinate=name),
         x=Axis(name, low, high),
-        y=Axis("density", 0.0, top),
+        y=Axis(WORDS.phrase("stage.density"), 0.0, top),
         place=BESIDE[axis],
         height=HEIGHT // 2,
     )
-    panel.path(stairs(edges, counts), role="accept", width=1.2, alpha=0.9, label="NUTS, 4 × 1 000 draws")
+    nuts = WORDS.phrase("advi.nuts", chains=analysis.NUTS_CHAINS, draws=number(analysis.NUTS_DRAWS))
+    panel.path(stairs(edges, counts), role="accept", width=1.2, alpha=0.9, label=nuts)
     if truth is not None:
-        panel.line(fine, np.minimum(truth, top), role="truth", dash=True, width=2.5, label=f"truth ({pictures.source_of(target)})")
+        label = WORDS.phrase("advi.truth", source=pictures.source_of(target))
+        panel.line(fine, np.minimum(truth, top), role="truth", dash=True, width=2.5, label=label)
     both = np.stack([np.broadcast_to(x, curves.shape), np.minimum(finite(curves), top)], axis=-1)
-    panel.path(both, at=frame, role="posterior", width=2.4, label="q")
+    panel.path(both, at=frame, role="posterior", width=2.4, label=WORDS.phrase("advi.q"))
 
 
 def _gradient(picture: Scene, climb: Climb) -> None:
@@ -221,9 +214,9 @@ def _gradient(picture: Scene, climb: Climb) -> None:
     reach = 1.1 * float(np.nanquantile(seen, 0.97)) if np.isfinite(seen).any() else 1.0
     panel = picture.panel(
         "gradient",
-        title=f"Slope of the ELBO in the mean of {climb.target.labels[0]}",
-        x=Axis("step", 0, climb.steps),
-        y=Axis("slope (nats per unit)", -reach, reach),
+        title=WORDS.phrase("advi.slope_of_elbo", coordinate=climb.target.labels[0]),
+        x=Axis(WORDS.phrase("advi.step"), 0, climb.steps),
+        y=Axis(WORDS.phrase("advi.slope"), -reach, reach),
         place=BESIDE[0],
         height=HEIGHT // 2,
     )
@@ -233,9 +226,9 @@ def _gradient(picture: Scene, climb: Climb) -> None:
         role="momentum",
         size=2.2,
         alpha=0.8,
-        label="estimate used",
+        label=WORDS.phrase("advi.estimate_used"),
     )
-    panel.line(step, np.clip(exact, -reach, reach), show="upto", role="ink", width=1.8, label="exact, by quadrature")
+    panel.line(step, np.clip(exact, -reach, reach), show="upto", role="ink", width=1.8, label=WORDS.phrase("advi.exact_slope"))
 
 
 LOOKS = {"reparameterised": ("posterior", False), "score": ("reject", True), "score_control": ("highlight", False)}
@@ -247,15 +240,15 @@ def _noise(picture: Scene, climb: Climb) -> None:
     values = np.concatenate([v[np.isfinite(v) & (v > 0)] for v in found.sd.values()])
     panel = picture.panel(
         "noise",
-        title=f"Its noise, with {climb.spec.samples} points a step",
-        x=Axis("step", 0, climb.steps),
-        y=Axis("sd of the estimate", 0.7 * float(values.min()), 1.5 * float(values.max()), log=True),
+        title=WORDS.phrase("advi.noise", points=climb.spec.samples),
+        x=Axis(WORDS.phrase("advi.step"), 0, climb.steps),
+        y=Axis(WORDS.phrase("advi.sd_of_estimate"), 0.7 * float(values.min()), 1.5 * float(values.max()), log=True),
         place=BESIDE[1],
         height=HEIGHT // 2,
     )
     for name, sd in found.sd.items():
         role, dash = LOOKS[name]
-        panel.line(found.at + 1.0, np.maximum(sd, 1e-12), role=role, dash=dash, label=analysis.HOW[name])
+        panel.line(found.at + 1.0, np.maximum(sd, 1e-12), role=role, dash=dash, label=WORDS["estimators"][name])
     panel.rule(x=np.arange(1.0, climb.steps + 1.0), role="muted")
 
 
@@ -268,11 +261,11 @@ def _arithmetic(picture: Scene, climb: Climb) -> None:
     x, y = climb.target.labels
     point = finite(climb.on_map(inside.point[:, 0]))
     mean, gradient = fit.mean, finite(inside.gradient)
-    names = _own_names(spec, (x, y))
+    name = x if spec.supports[0] == "real" else f"log {x}"  # of the coordinate that q has
     voting, moving = Show("at", phase=("vote", None)), Show("at", phase=("move", None))
     picture.readout(
         "draw",
-        f"ε = ({{e:.2f}}, {{f:.2f}}) → first point: {names[0]} = {{m:.3f}} + {{s:.3f}}·{{e:.2f}} → ({x}, {y}) = ({{a:.3f}}, {{b:.3f}})",
+        WORDS.phrase("advi.draw_card", name=name, x=x, y=y),
         e=inside.noise[:, 0, 0],
         f=inside.noise[:, 0, 1],
         m=mean[:-1, 0],
@@ -284,18 +277,18 @@ def _arithmetic(picture: Scene, climb: Climb) -> None:
     if spec.estimator == "reparameterised":
         picture.readout(
             "vote",
-            f"slope of log p there: ({{a:.3f}}, {{b:.3f}}); average over {spec.samples}: ({{g:.3f}}, {{h:.3f}})",
+            WORDS.phrase("advi.slope_card", points=spec.samples),
             a=finite(inside.slope[:, 0, 0]),
             b=finite(inside.slope[:, 0, 1]),
             g=gradient[:, 0],
             h=gradient[:, 1],
             show=voting,
         )
-        entropy = "1" if spec.variant != "entropy_sign" else "(−1), wrong on purpose"
+        wrong = spec.variant == "entropy_sign"
         picture.readout(
             "spread",
-            f"for log sd: average of sd·ε·slope, {{a:.3f}}, + {entropy} from the entropy = {{b:.3f}}",
-            a=gradient[:, 2] - (-1.0 if spec.variant == "entropy_sign" else 1.0),
+            WORDS.phrase("advi.wrong_spread_card" if wrong else "advi.spread_card"),
+            a=gradient[:, 2] - (-1.0 if wrong else 1.0),
             b=gradient[:, 2],
             show=voting,
         )
@@ -303,8 +296,7 @@ def _arithmetic(picture: Scene, climb: Climb) -> None:
         votes = finite(_votes(climb))
         picture.readout(
             "vote",
-            f"(log p − log q){' − that of the others' if spec.estimator == 'score_control' else ''} × ∂log q/∂mean: "
-            f"({{a:.3f}}, {{b:.3f}}); average over {spec.samples}: ({{g:.3f}}, {{h:.3f}})",
+            WORDS.phrase(f"advi.{spec.estimator}_card", points=spec.samples),
             a=votes[:, 0, 0],
             b=votes[:, 0, 1],
             g=gradient[:, 0],
@@ -313,7 +305,7 @@ def _arithmetic(picture: Scene, climb: Climb) -> None:
         )
     picture.readout(
         "step",
-        f"{'Adam' if spec.optimiser == 'adam' else 'shrinking step'}: mean of {names[0]} {{a:.3f}} → {{b:.3f}}, sd {{c:.3f}} → {{d:.3f}}",
+        WORDS.phrase(f"advi.{spec.optimiser}_card", name=name),
         a=mean[:-1, 0],
         b=finite(mean[1:, 0]),
         c=finite(fit.sd[:-1, 0]),
@@ -324,35 +316,24 @@ def _arithmetic(picture: Scene, climb: Climb) -> None:
     if np.isfinite(climb.log_evidence):
         picture.readout(
             "elbo",
-            "ELBO = energy {e:.3f} + entropy {h:.3f} = {l:.3f};  log p(y) = {z:.3f};  KL(q‖p) = {k:.3f} nats",
+            WORDS.phrase("advi.elbo_and_gap_card"),
             z=np.full(climb.steps, climb.log_evidence),
             k=finite(climb.gap[1:]),
             show=moving,
             **values,
         )
     else:
-        picture.readout("elbo", "ELBO = energy {e:.3f} + entropy {h:.3f} = {l:.3f} nats", show=moving, **values)
+        picture.readout("elbo", WORDS.phrase("advi.elbo_card"), show=moving, **values)
     truth = climb.target.truth
     if truth is not None and np.all(np.isfinite(truth.covariance)):
         _, sd = analysis.moments_of_q(spec, fit.mean[1:], fit.sd[1:])
         ratio = finite(sd / np.sqrt(np.diag(truth.covariance)))
-        picture.readout("ratio", f"sd of q over exact sd: {x} {{a:.3f}}, {y} {{b:.3f}}", a=ratio[:, 0], b=ratio[:, 1], show=moving)
-
-
-def _own_names(spec: VariationalLesson, labels: tuple[str, str]) -> tuple[str, str]:
-    """Names of q's own coordinates: the log of one that must be positive."""
-    first, second = (name if support == "real" else f"log {name}" for name, support in zip(labels, spec.supports, strict=True))
-    return first, second
+        picture.readout("ratio", WORDS.phrase("advi.ratio_card", x=x, y=y), a=ratio[:, 0], b=ratio[:, 1], show=moving)
 
 
 def _words(picture: Scene, climb: Climb) -> None:
     mean, sd = finite(climb.fit.mean[1:]), finite(climb.fit.sd[1:])
-    picture.say(
-        "Step {t} of {steps}, {phase}: the mean of q is at {a:.2f}, {b:.2f}, its ELBO is {l:.2f}.",
-        a=mean[:, 0],
-        b=mean[:, 1],
-        l=finite(climb.exact.value[1:]),
-    )
+    picture.say(WORDS.phrase("advi.said"), a=mean[:, 0], b=mean[:, 1], l=finite(climb.exact.value[1:]))
     columns = {
         "mean 1": mean[:, 0],
         "mean 2": mean[:, 1],

@@ -11,12 +11,12 @@ from app.kit import pictures, theme
 from app.kit.player.scene import Axis, Phase, Scene, Show
 from engine.variational import GaussianAscent, NormalGammaAscent
 from lessons.variational import analysis
-from lessons.variational.spec import VariationalLesson
-from lessons.variational.stage_advi import RINGS, SHARES
+from lessons.variational.spec import WORDS, VariationalLesson
+from lessons.variational.stage_advi import SHARES
 
 Array = NDArray[np.float64]
 
-PHASES = (Phase("hold", "hold the other factor"), Phase("average", "average log p over it"), Phase("update", "set this factor to its best"))
+PHASES = tuple(Phase(name, WORDS.phrase(f"cavi.{name}")) for name in ("hold", "average", "update"))
 HEIGHT = 420
 MAP, BESIDE, BELOW = (0, 0, 9, 2), ((9, 0, 6, 1), (9, 1, 6, 1)), (0, 2, 15, 1)
 CURVE = 81
@@ -28,23 +28,19 @@ def stage(spec: VariationalLesson, window: int | None) -> Scene:
     found, target = analysis.coordinate_ascent(spec), analysis.pair_target(spec)
     U, j = len(found.coordinate), found.coordinate
     picture = Scene(
-        run=repr(spec.replace(view="elbo")),
-        steps=U,
-        rate=1.5,
-        phases=PHASES,
-        theme=theme.palette(),
-        label="Coordinate ascent: q is a product of two factors, and each in turn is set to its best given the other.",
+        run=repr(spec.replace(view="elbo")), steps=U, rate=1.5, phases=PHASES, theme=theme.palette(), label=WORDS.phrase("cavi.picture")
     )
     centre = analysis.centres(found)
-    panel = pictures.density_panel(picture, target, title="The target and q", place=MAP, height=HEIGHT)
+    panel = pictures.density_panel(picture, target, title=WORDS.phrase("stage.target_and_q"), place=MAP, height=HEIGHT)
     rings = _rings(found)
     steps = np.arange(U)
-    panel.path(rings[1:], at=steps, role="posterior", width=2.4, label=RINGS)
+    panel.path(rings[1:], at=steps, role="posterior", width=2.4, label=WORDS.phrase("stage.rings"))
     held = np.where(j == 0, centre[:-1, 1], np.nan), np.where(j == 1, centre[:-1, 0], np.nan)
-    panel.rule(y=held[0], role="proposal", dash=True, label="mean of the factor that is held")
+    panel.rule(y=held[0], role="proposal", dash=True, label=WORDS.phrase("cavi.held"))
     panel.rule(x=held[1], role="proposal", dash=True)
     panel.path(centre[1:], show="upto", role="posterior", width=1.2, alpha=0.6)
-    panel.arrows(centre[:-1], centre[1:], show=Show("at", phase=("update", None)), role="accept", width=2.6, label="the update")
+    update = Show("at", phase=("update", None))
+    panel.arrows(centre[:-1], centre[1:], show=update, role="accept", width=2.6, label=WORDS.phrase("cavi.the_update"))
     for axis in (0, 1):
         _factor(picture, found, target, axis)
     _elbo(picture, found)
@@ -78,17 +74,17 @@ def _factor(picture: Scene, found: GaussianAscent | NormalGammaAscent, target, a
     name = target.labels[axis]
     panel = picture.panel(
         f"factor-{axis}",
-        title=f"Factor q({name})",
+        title=WORDS.phrase("cavi.factor", coordinate=name),
         x=Axis(name, low, high),
-        y=Axis("density", 0.0, top),
+        y=Axis(WORDS.phrase("stage.density"), 0.0, top),
         place=BESIDE[axis],
         height=HEIGHT // 2,
     )
-    panel.line(x, truth, role="truth", dash=True, width=2.5, label="exact marginal" if axis == 0 else None)
+    panel.line(x, truth, role="truth", dash=True, width=2.5, label=WORDS.phrase("cavi.exact_marginal") if axis == 0 else None)
     curves = np.minimum(curves, top)
     steps = np.arange(len(curves) - 1)
     both = np.stack([np.broadcast_to(x, curves.shape), curves], axis=-1)
-    panel.path(both[1:], at=steps, role="posterior", width=2.4, label="factor of q" if axis == 0 else None)
+    panel.path(both[1:], at=steps, role="posterior", width=2.4, label=WORDS.phrase("cavi.factor_of_q") if axis == 0 else None)
 
 
 def _elbo(picture: Scene, found: GaussianAscent | NormalGammaAscent) -> None:
@@ -97,28 +93,27 @@ def _elbo(picture: Scene, found: GaussianAscent | NormalGammaAscent) -> None:
     span = max(found.log_evidence - low, 0.1)
     panel = picture.panel(
         "elbo",
-        title="ELBO after each update",
-        x=Axis("update", 0, U),
-        y=Axis("nats", low - 0.08 * span, found.log_evidence + 0.12 * span),
+        title=WORDS.phrase("cavi.elbo"),
+        x=Axis(WORDS.phrase("cavi.number"), 0, U),
+        y=Axis(WORDS.phrase("stage.nats"), low - 0.08 * span, found.log_evidence + 0.12 * span),
         place=BELOW,
         height=HEIGHT // 2,
     )
     values = np.maximum(found.elbo[1:], low)
     at = np.arange(1.0, U + 1.0)
-    panel.line(at, values, show="upto", role="posterior", width=2.0, label="ELBO, exact")
+    panel.line(at, values, show="upto", role="posterior", width=2.0, label=WORDS.phrase("stage.elbo"))
     panel.points(np.column_stack([at, values]), show="upto", role="posterior", size=3.0)
-    panel.rule(y=found.log_evidence, role="truth", dash=True, label="log p(y): the gap is KL(q‖p)")
+    panel.rule(y=found.log_evidence, role="truth", dash=True, label=WORDS.phrase("stage.log_evidence"))
 
 
 def _card(picture: Scene, spec: VariationalLesson, found, labels: tuple[str, ...]) -> None:
     j, U = found.coordinate, len(found.coordinate)
     centre, spread = analysis.centres(found), analysis.spreads(found)
     rows, x, y = np.arange(U), labels[0], labels[1]
-    names = f"{{j|{x}|{y}}}"
-    other = 1 - j
+    factor, held, other = f"{{j|{x}|{y}}}", f"{{o|{x}|{y}}}", 1 - j
     picture.readout(
         "hold",
-        f"update {{u}}: hold q({{o|{x}|{y}}}) with mean {{m:.3f}}, sd {{s:.3f}}; improve q({names})",
+        WORDS.phrase("cavi.hold_card", other=held, factor=factor),
         u=rows + 1,
         o=other,
         m=centre[rows, other],
@@ -127,17 +122,10 @@ def _card(picture: Scene, spec: VariationalLesson, found, labels: tuple[str, ...
         show="at",
     )
     averaging, last = Show("at", phase=("average", None)), Show("at", phase=("update", None))
-    if isinstance(found, GaussianAscent):
-        rule = "{j|m₁ = μ₁ − P₁₂ (m₂ − μ₂) / P₁₁|m₂ = μ₂ − P₂₁ (m₁ − μ₁) / P₂₂} = {m:.3f},  sd = 1/√{j|P₁₁|P₂₂} = {s:.3f}"
-    else:
-        rule = (
-            "{j|q(μ) = N((κm + Σy)/(κ + n), 1/((κ + n) E[τ])): mean|q(τ) = Gamma(a + (n + 1)/2, "
-            "b + ½E[κ(μ − m)² + Σ(y − μ)²]): mean} {m:.3f}, sd {s:.3f}"
-        )
-    picture.readout("rule", rule, j=j, m=centre[rows + 1, j], s=spread[rows + 1, j], show=averaging)
+    picture.readout("rule", WORDS.phrase(f"cavi.{spec.pair}_card"), j=j, m=centre[rows + 1, j], s=spread[rows + 1, j], show=averaging)
     picture.readout(
         "update",
-        f"q({names}): mean {{a:.3f}} → {{b:.3f}}, sd {{c:.3f}} → {{d:.3f}}",
+        WORDS.phrase("cavi.update_card", factor=factor),
         j=j,
         a=centre[rows, j],
         b=centre[rows + 1, j],
@@ -147,7 +135,7 @@ def _card(picture: Scene, spec: VariationalLesson, found, labels: tuple[str, ...
     )
     picture.readout(
         "elbo",
-        "ELBO {a:.4f} → energy {e:.3f} + entropy {h:.3f} = {b:.4f};  log p(y) = {z:.4f};  KL(q‖p) = {k:.4f} nats",
+        WORDS.phrase("cavi.elbo_card"),
         a=found.elbo[:-1],
         b=found.elbo[1:],
         e=found.energy[1:],
@@ -156,12 +144,7 @@ def _card(picture: Scene, spec: VariationalLesson, found, labels: tuple[str, ...
         k=found.log_evidence - found.elbo[1:],
         show=last,
     )
-    picture.say(
-        f"Update {{t}} of {{steps}}, {{phase}}: q({names}) goes to mean {{b:.2f}}, sd {{d:.2f}}.",
-        j=j,
-        b=centre[rows + 1, j],
-        d=spread[rows + 1, j],
-    )
+    picture.say(WORDS.phrase("cavi.said", factor=factor), j=j, b=centre[rows + 1, j], d=spread[rows + 1, j])
     picture.table(
         {
             "coordinate (number)": (j + 1).astype(np.int32),

@@ -10,7 +10,7 @@ from app.kit.player.scene import Axis, Scene
 from engine.kept import kept
 from engine.variational import kl_from_p, kl_from_q
 from lessons.variational import analysis
-from lessons.variational.spec import VariationalLesson
+from lessons.variational.spec import WORDS, VariationalLesson
 
 Array = NDArray[np.float64]
 
@@ -19,21 +19,14 @@ MAP, BESIDE = (9, 0, 6, 2), ((0, 0, 9, 1), (0, 1, 9, 1))
 CURVE = 141
 GRID = (41, 31)  # nodes of the landscape, mean and log sd
 ROLES = {"from_q": "posterior", "from_p": "reject"}
-NAMES = {"from_q": "q that makes KL(q‖p) small", "from_p": "q that makes KL(p‖q) small"}
+NAMES = WORDS["descents"]
 
 
 def stage(spec: VariationalLesson, window: int | None) -> Scene:
     """The scene of both descents; there is no inside to ask for."""
     found, mixture = analysis.descents(spec), spec.mixture()
     steps = analysis.DESCENT
-    picture = Scene(
-        run=repr(spec.replace(view="elbo")),
-        steps=steps,
-        rate=4.0,
-        theme=theme.palette(),
-        label="Two normal distributions start as one. One makes KL(q‖p) small and settles in a mode, the other makes "
-        "KL(p‖q) small and covers both.",
-    )
+    picture = Scene(run=repr(spec.replace(view="elbo")), steps=steps, rate=4.0, theme=theme.palette(), label=WORDS.phrase("kl.picture"))
     reach = 0.5 * spec.separation + 4.5
     x = np.linspace(-reach, reach, CURVE)
     log_p = mixture.log_density(x)
@@ -41,13 +34,13 @@ def stage(spec: VariationalLesson, window: int | None) -> Scene:
     log_q = {name: _log_normal(x, descent.path[1:]) for name, descent in found.items()}
     density = picture.panel(
         "density",
-        title="The target p and two q",
+        title=WORDS.phrase("kl.target_and_both"),
         x=Axis("x", -reach, reach),
-        y=Axis("density", 0.0, 1.25 * float(max(p.max(), np.exp(log_q["from_q"][-1]).max()))),
+        y=Axis(WORDS.phrase("stage.density"), 0.0, 1.25 * float(max(p.max(), np.exp(log_q["from_q"][-1]).max()))),
         place=BESIDE[0],
         height=HEIGHT // 2,
     )
-    density.line(x, p, role="truth", width=2.6, label="p, the target")
+    density.line(x, p, role="truth", width=2.6, label=WORDS.phrase("kl.target"))
     for name, values in log_q.items():
         density.line(x, np.exp(values), show="at", role=ROLES[name], dash=name == "from_p", width=2.4, label=NAMES[name])
     paid = {"from_q": np.exp(log_q["from_q"]) * (log_q["from_q"] - log_p), "from_p": p * (log_p - log_q["from_p"])}
@@ -55,9 +48,9 @@ def stage(spec: VariationalLesson, window: int | None) -> Scene:
     low, high = 1.4 * float(min(last.min(), -0.02)), 1.6 * float(last.max())
     where = picture.panel(
         "paid",
-        title="Where each divergence is paid: its area",
+        title=WORDS.phrase("kl.paid"),
         x=Axis("x", -reach, reach),
-        y=Axis("nats per unit of x", low, high),
+        y=Axis(WORDS.phrase("kl.nats_per_unit"), low, high),
         place=BESIDE[1],
         height=HEIGHT // 2,
     )
@@ -88,9 +81,9 @@ def _landscape(picture: Scene, spec: VariationalLesson, reach: float) -> None:
     values, (low, high) = landscape(spec.separation, spec.weight, reach)
     panel = picture.panel(
         "landscape",
-        title="KL(q‖p) over all normal q",
-        x=Axis("mean of q", -reach, reach),
-        y=Axis("log sd of q", low, high),
+        title=WORDS.phrase("kl.landscape"),
+        x=Axis(WORDS.phrase("kl.mean"), -reach, reach),
+        y=Axis(WORDS.phrase("kl.log_sd"), low, high),
         place=MAP,
         height=HEIGHT,
     )
@@ -105,23 +98,15 @@ def _landscape(picture: Scene, spec: VariationalLesson, reach: float) -> None:
 
 def _card(picture: Scene, spec: VariationalLesson) -> None:
     mixture, found = spec.mixture(), analysis.descents(spec)
-    for name in NAMES:
-        mean, sd = found[name].path[1:].T
+    for id, name in NAMES.items():
+        mean, sd = found[id].path[1:].T
         values = {"m": mean, "s": sd, "a": kl_from_q(mean, sd, mixture), "b": kl_from_p(mean, sd, mixture)}
-        picture.readout(
-            name, f"{NAMES[name]}: mean {{m:.3f}}, sd {{s:.3f}};  KL(q‖p) = {{a:.3f}},  KL(p‖q) = {{b:.3f}}", show="at", **values
-        )
+        picture.readout(id, WORDS.phrase("kl.q_card", name=name), show="at", **values)
     centre, spread = mixture.moments()
     n = analysis.DESCENT
-    picture.readout("target", "p itself: mean {m:.3f}, sd {s:.3f}", m=np.full(n, centre), s=np.full(n, spread), show="at")
+    picture.readout("target", WORDS.phrase("kl.target_card"), m=np.full(n, centre), s=np.full(n, spread), show="at")
     first, second = found["from_q"].path[1:], found["from_p"].path[1:]
-    picture.say(
-        "Step {t} of {steps}: one q has mean {a:.2f} and sd {b:.2f}, the other mean {c:.2f} and sd {d:.2f}.",
-        a=first[:, 0],
-        b=first[:, 1],
-        c=second[:, 0],
-        d=second[:, 1],
-    )
+    picture.say(WORDS.phrase("kl.said"), a=first[:, 0], b=first[:, 1], c=second[:, 0], d=second[:, 1])
     picture.table(
         {
             "mean, KL(q‖p)": first[:, 0],

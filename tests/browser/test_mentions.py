@@ -45,6 +45,14 @@ def grow(spec, job):
     return lesson.scene(spec, None)
 object.__setattr__(lesson.DEMO, "grow", grow)
 """
+LATE = """
+from app.kit.player.scene import Panel
+line = Panel.line
+def late(panel, x, y, **given):
+    y[:5] = float("nan")
+    return line(panel, x, y, **given)
+Panel.line = late
+"""
 
 
 @pytest.mark.parametrize(
@@ -80,6 +88,19 @@ def test_a_play_that_never_rests_is_seen(altered_demo: Lab, request: pytest.Fixt
     expect(stage).to_have_attribute("data-playing", "true")
     page.wait_for_timeout(5_000)
     assert (stage.get_attribute("data-playing") == "true") == ("never" in request.node.callspec.id)
+
+
+@pytest.mark.parametrize("altered_demo", [telling("[The walk](#at=walk.posterior).", LATE)], indirect=True, ids=["late"])
+def test_the_panel_lights_up_for_a_curve_that_has_no_value_yet(altered_demo: Lab):
+    page = altered_demo.open("/demo?story=1")
+    expect(player(page)).to_have_attribute("data-cue", re.compile("demo"))
+    page.emulate_media(reduced_motion="reduce")
+    player(page).press("Home")
+    expect(player(page)).to_have_attribute("data-t", "0")
+    assert mentions.missed(page, held=True) == []
+    assert mentions.missed(page, held=False) == ["nothing lights up as walk.posterior"]
+    player(page).press("End")
+    assert mentions.missed(page, held=False) == []
 
 
 @pytest.mark.long

@@ -345,7 +345,7 @@ def test_the_long_run_on_houses_ends_with_the_published_code(houses):
     assert len(job.blobs) == 2 and len(blob) <= MOST_BYTES and job.reports[-1] == (20, 20)
     table = {column["name"]: arrays[column["values"]] for column in header["table"]}
     names = [name.removesuffix(": mean L") for name in table if name.endswith(": mean L")]
-    assert names == list(analysis.methods(houses)) and names[-1] == "published code"
+    assert names == [analysis.called(method) for method in analysis.methods(houses)] and names[-1] == "published code"
     assert all(1.0 <= table[f"{name}: mean L"][-1] <= 4.0 for name in names)
     assert panel_of(header, "errors")["title"] == "Mean of L so far"
 

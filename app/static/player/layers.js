@@ -62,6 +62,11 @@ export class View {
     return visibleItems(this.layer.show, cursor, this.count());
   }
 
+  // Whether there is anything to be seen of it.
+  shows(cursor) {
+    return this.items(cursor) !== null;
+  }
+
   color(alpha) {
     return this.panel.palette.color(this.layer.role, alpha);
   }
@@ -553,6 +558,12 @@ class LineView extends View {
 
   count() {
     return this.layer.ys.shape[0];
+  }
+
+  // A curve that begins with a draw that has no value yet is not there before it has one.
+  shows(cursor) {
+    const range = this.items(cursor);
+    return range !== null && (this.curves || this.layer.ys.data.subarray(...range).some(Number.isFinite));
   }
 
   style(context) {

@@ -185,7 +185,7 @@ class PanelView {
     // layers of several classes have roles; bars may have the truth beside them
     const roles = (layer) => [layer.role, ...(layer.roles ?? []), layer.truth && "truth"];
     const named = !own ? [] : this.views.filter(({ layer }) => roles(layer).includes(role) && (!kind || layer.kind === kind));
-    const there = named.filter((view) => view.items(cursor));
+    const there = named.filter((view) => view.shows(cursor));
     if (own && (!role || (named.length && !there.length))) return;
     context.save();
     context.globalAlpha = DIMMED;
