@@ -109,6 +109,8 @@ def picture_first() -> None:
     def rerun_in_silence(session: AppSession, asked: ClientState | None) -> None:
         _sessions[session.id] = session
         here = asked is not None and asked.page_script_hash == session._client_state.page_script_hash
+        if not here:
+            _with_pictures.discard(session)  # until the page that comes has one
         if asked is not None and here and not asked.fragment_id and session in _with_pictures and session not in _silent:
             _silent[session] = time.monotonic() + ANNOUNCED
             session._event_loop.call_later(ANNOUNCED, _flush_soon, session)
