@@ -1,10 +1,11 @@
 """The short way of a picture: a websocket of the player's own, past Streamlit's messages.
 
 Streamlit announces a run before its script has made anything; the browser redraws the whole page for that, and what
-the script sends waits in line behind it. A picture that comes this way is drawn in the first gap. The data of the
-component, the long way, bear the same stamp, and the player shows only what is newer; of a picture that went the short
-way they are the stamp alone. A player that does not get what the stamp names asks for it. So whoever gets no socket,
-behind a proxy or after a night's sleep, loses time and nothing else.
+the script sends waits in line behind it. A picture that comes this way goes ahead of that: its run is announced once it
+is on its way, or takes long (`seams.picture_first`). The data of the component, the long way, bear the same stamp, and
+the player shows only what is newer; of a picture that went the short way they are the stamp alone. A player that does
+not get what the stamp names asks for it. So whoever gets no socket, behind a proxy or after a night's sleep, loses time
+and nothing else.
 
 A player whose socket breaks calls again, and loads the page anew if the server does not know it any more: from the
 address comes the same run. Without that the page of a server that was started anew would stand there and do nothing.
@@ -79,6 +80,11 @@ class Channel:
         """Send what the picture shows while a slider is dragged; where there is no short way, it is left out."""
         if self._line is not None:
             self._line.send(table + NO_STAMP, slot="table")
+
+    @property
+    def listens(self) -> bool:
+        """Whether there is a player at the other end."""
+        return self._line is not None
 
     def lost(self) -> None:
         """The player has not got what was sent: it comes the long way."""

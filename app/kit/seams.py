@@ -10,6 +10,8 @@ import copy
 import functools
 import importlib
 import re
+import time
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +81,58 @@ def keep_to_the_page() -> None:
         rerun(session, asked)
 
     AppSession.request_rerun = rerun_of_the_page  # type: ignore[assignment]
+
+
+# A run is announced by messages for which the browser draws its page anew, before the run has anything to show; a picture
+# on a way of its own would wait for that.
+ANNOUNCED = 0.15  # s after which the browser hears of a run whose picture is not there yet
+
+_sessions: weakref.WeakValueDictionary[str, AppSession] = weakref.WeakValueDictionary()  # whose browsers have asked for a run
+_with_pictures: weakref.WeakSet[AppSession] = weakref.WeakSet()  # whose pictures go a way of their own
+_silent: weakref.WeakKeyDictionary[AppSession, float] = weakref.WeakKeyDictionary()  # until when messages wait
+
+
+def picture_first() -> None:
+    """From now on messages of a run of the page wait for `announce`, where its picture goes a way of its own."""
+    flush, rerun = AppSession.flush_browser_queue, AppSession.request_rerun
+    if hasattr(flush, "__wrapped__"):
+        return
+
+    @functools.wraps(flush)
+    def flush_in_turn(session: AppSession) -> list[Any]:
+        if time.monotonic() < _silent.get(session, 0.0):
+            return []
+        _silent.pop(session, None)
+        return flush(session)
+
+    @functools.wraps(rerun)
+    def rerun_in_silence(session: AppSession, asked: ClientState | None) -> None:
+        _sessions[session.id] = session
+        here = asked is not None and asked.page_script_hash == session._client_state.page_script_hash
+        if not here:
+            _with_pictures.discard(session)  # until the page that comes has one
+        if asked is not None and here and not asked.fragment_id and session in _with_pictures and session not in _silent:
+            _silent[session] = time.monotonic() + ANNOUNCED
+            session._event_loop.call_later(ANNOUNCED, _flush_soon, session)
+        rerun(session, asked)
+
+    sessions: Any = AppSession
+    sessions.flush_browser_queue, sessions.request_rerun = flush_in_turn, rerun_in_silence
+
+
+def announce(pictures: bool) -> None:
+    """Let what the run in this thread says go to its browser. `pictures` : whether those of the next one go ahead of it."""
+    session = _sessions.get(session_id() or "")
+    if session is None:
+        return
+    (_with_pictures.add if pictures else _with_pictures.discard)(session)
+    if _silent.pop(session, None) is not None:
+        _flush_soon(session)
+
+
+def _flush_soon(session: AppSession) -> None:
+    if session._message_enqueued_callback:
+        session._message_enqueued_callback()
 
 
 def page_again(page: Any) -> Any:

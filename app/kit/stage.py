@@ -17,7 +17,7 @@ from typing import Any
 
 import streamlit as st
 
-from app.kit import direction, ghosts, jobs, messages, predict, preview, push, share, story
+from app.kit import direction, ghosts, jobs, messages, predict, preview, push, seams, share, story
 from app.kit.canvas import player
 from app.kit.lesson import Lesson
 from app.kit.moments import MomentError
@@ -45,6 +45,7 @@ def prepare(lesson: Lesson, here: Visit) -> jobs.Job:
     blob = work.result or work.latest
     if blob is not None and here.channel.send(blob, _cue(lesson, here, blob)):
         time.sleep(HEAD_START)
+    seams.announce(here.channel.listens)
     return work
 
 

@@ -21,6 +21,7 @@ def parts(slugs: Iterable[str]) -> dict[str, Any]:
         _refuse([*wrong, "The server does not start; without POSTERIOR_LAB_DASK it does its work itself."])
     logs.install()
     seams.keep_to_the_page()
+    seams.picture_first()
     return {
         "routes": [push.route(), *health.routes(), metrics.route()],
         "middleware": [Middleware(headers.Secure), Middleware(assets.Preload), Middleware(assets.Base, slugs=frozenset(slugs))],

@@ -96,6 +96,29 @@ def test_a_picture_is_drawn_before_streamlit_says_anything_and_only_once(demo: L
     assert page.evaluate("window.__pictures") == 1, "the same picture by the long way does nothing"
 
 
+def test_a_quick_picture_goes_ahead_of_what_announces_its_run(demo: Lab):
+    """One that a busy machine makes slowly does not: then another is tried."""
+    heard: list[str] = []
+
+    def listen(socket: WebSocket) -> None:
+        for pattern, name in ((STREAM, "Streamlit"), (SOCKET, "picture")):
+            if pattern.search(socket.url):
+                socket.on("framereceived", lambda frame, name=name: heard.append(name))
+
+    demo.page.on("websocket", listen)
+    page = demo.open("/demo")
+    expect(player(page)).to_be_visible()
+    for drift in ("0.25", "0.26", "0.27", "0.28"):
+        while heard:
+            heard.clear()
+            page.wait_for_timeout(2000)
+        set_box(page, "drift", drift)
+        page.wait_for_url(re.compile(f"drift={drift}"))
+        if heard[0] == "picture":
+            break
+    assert heard[0] == "picture" and "Streamlit" in heard, "and then its run is"
+
+
 @pytest.mark.parametrize("altered_demo", [SLOW_SCENE], indirect=True, ids=["slow"])
 def test_streamlit_says_no_more_before_a_picture_than_it_must(altered_demo: Lab):
     """For each message the browser draws the page anew, and the picture waits in line behind that. A run that waits for

@@ -12,7 +12,7 @@ import pytest
 import streamlit as st
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.runtime import Runtime
-from streamlit.runtime.app_session import AppSession
+from streamlit.runtime.app_session import AppSession, AppSessionState
 from streamlit.runtime.scriptrunner import ScriptRunContext
 from streamlit.testing.v1 import AppTest
 
@@ -99,6 +99,49 @@ def test_a_session_is_asked_for_runs_where_late_events_are_dropped():
         AppSession.request_rerun = rerun
     fields = ClientState.DESCRIPTOR.fields_by_name
     assert {"page_script_hash", "fragment_id"} <= set(fields)
+
+
+class Queue:
+    """Stands for what a session has to say to its browser."""
+
+    def flush(self) -> list[str]:
+        return ["a run has begun"]
+
+
+def test_a_picture_with_a_way_of_its_own_goes_ahead_of_what_announces_its_run(monkeypatch: pytest.MonkeyPatch):
+    now, timers, woken, ran = [100.0], [], [], []
+    for name in ("flush_browser_queue", "request_rerun"):
+        monkeypatch.setattr(AppSession, name, getattr(AppSession, name))
+    monkeypatch.setattr(AppSession, "request_rerun", lambda session, asked: ran.append(asked))
+    monkeypatch.setattr(seams.time, "monotonic", lambda: now[0])
+    seams.picture_first()
+    session = AppSession.__new__(AppSession)
+    session._state = AppSessionState.SHUTDOWN_REQUESTED
+    session._browser_queue, session._client_state = Queue(), ClientState(page_script_hash="hmc")
+    session._message_enqueued_callback = lambda: woken.append(now[0])
+    session._event_loop = SimpleNamespace(call_later=lambda seconds, act, *given: timers.append((seconds, act, given)))
+    session.id = "somebody"
+    monkeypatch.setattr(seams, "session_id", lambda: "somebody")
+
+    def moves(**what: str) -> list[str]:
+        session.request_rerun(ClientState(**{"page_script_hash": "hmc", **what}))
+        return session.flush_browser_queue()
+
+    assert moves() and not timers, "nobody listens yet"
+    seams.announce(True)
+    assert moves(fragment_id="timer") and not timers
+    assert moves(page_script_hash="another") and moves() and not timers, "the page that comes may have no picture"
+    seams.announce(True)
+    assert moves() == [] and len(timers) == 1 and not woken
+    seams.announce(True)
+    assert woken and session.flush_browser_queue(), "the picture is on its way"
+    assert moves() == []
+    now[0] += seams.ANNOUNCED
+    (seconds, act, given) = timers[-1]
+    act(*given)
+    assert seconds == seams.ANNOUNCED and len(woken) == 2 and session.flush_browser_queue(), "it takes long"
+    seams.announce(False)
+    assert moves() and len(ran) == 7
 
 
 @pytest.mark.parametrize(("home", "component"), [(canvas, canvas.player), (pad, pad.pad)], ids=["player", "pad"])
