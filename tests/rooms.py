@@ -89,7 +89,7 @@ def picture() -> str:
     found = reduced(arrows())
     names = {room: f"room{number}" for number, room in enumerate(sorted(found))}
     lines = [f'  {name}["{room.replace(", ", "<br>")}"]' for room, name in names.items()]
-    lines += [f"  {names[room]} --> {names[other]}" for room in names for other in sorted(found[room])]
+    lines += [f"  {names[room]} --> {' & '.join(names[other] for other in sorted(found[room]))}" for room in names if found[room]]
     return "flowchart TD\n" + "\n".join(lines) + "\n"
 
 
