@@ -72,6 +72,7 @@ class NetworkSpec(Spec):
     batch: int = integer(100, 1, 100_000, "samples in a minibatch; at most all", log=True)
     step_size: float = number(0.01, 1e-7, 10.0, "Adam's, for means and standard deviations", log=True)
     inclusion_step_size: float = number(0.02, 0.0, 10.0, "Adam's, for log odds of inclusion, keep and scales")
+    inclusion_epochs: int = integer(0, 0, 100_000, "epochs until inclusion_step_size falls to step_size; 0: it does not")
     final_step_size: float = number(0.1, 1e-4, 1.0, "what is left of the step sizes at the end", log=True)
     initial_sd: float = number(0.1, 1e-6, 10.0, "of the weights, at the start", log=True)
     initial_inclusion: float = number(0.9, 1e-6, 1.0 - 1e-6, "inclusion probability of the weights at the start")
@@ -89,6 +90,8 @@ class NetworkSpec(Spec):
         if self.estimator != "default" and self.estimator not in allowed:
             known = f"one of {', '.join(allowed)}" if allowed else "left at its default"
             raise SpecError("estimator", f"{self.estimator!r} is not for {self.method}: it must be {known}")
+        if self.inclusion_epochs and self.method != "spike_and_slab":
+            raise SpecError("inclusion_epochs", f"is of the inclusion of weights; {self.method} has none")
         if self.warm_up and self.method not in ESTIMATORS:
             raise SpecError("warm_up", f"is of the KL of {', '.join(ESTIMATORS)}; {self.method} has none that could be weighted")
 
@@ -354,7 +357,8 @@ class NetworkRun(Carried):
         rows = self._order[within * self.batch : (within + 1) * self.batch]
         energy, right = self._pass(rows, step)
         left = spec.final_step_size ** (self.completed / self.total)
-        inclusion = 0.0 if self._frozen else spec.inclusion_step_size
+        early = not spec.inclusion_epochs or self.completed < spec.inclusion_epochs * self.steps_per_epoch
+        inclusion = 0.0 if self._frozen else spec.inclusion_step_size if early else spec.step_size
         rule = pace(step, spec.step_size * left, inclusion * left, self.kl_weight)
         self._move(rule, energy - self._baseline, key(spec.seed, step, _WEIGHTS))
         self._baseline += _BASELINE_RATE * (energy - self._baseline)

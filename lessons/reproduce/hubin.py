@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -121,12 +123,16 @@ class Mode(NamedTuple):
 
 
 class Family(NamedTuple):
-    """A family of table 1: how it is trained, in the full and in the quick form, and how it predicts."""
+    """A family of table 1: how it is trained, in the full and in the quick form, and how it predicts.
+
+    coded : what its public code sets otherwise than the print; tried in the full form
+    """
 
     method: str
     full: dict[str, Any]
     quick: dict[str, Any]
     modes: tuple[Mode, ...]
+    coded: dict[str, Any] | None = None
 
 
 _LEARNT = {"step_size": 1e-4, "final_step_size": 1.0, "initial_sd": 0.012}  # the rate is printed, the start is its public code's
@@ -159,6 +165,7 @@ FAMILIES = {
                 fashion=Printed(0.878, 0.877, 0.880, 0.059),
             ),
         ),
+        {"inclusion_epochs": 20},
     ),
     "gaussian": Family(
         "gaussian",
@@ -208,54 +215,81 @@ def _id(family: str, data_set: str, layers: Sequence[int]) -> str:
     return "-".join(part for part in parts if part)
 
 
-def _network(family: str, data_set: str, layers: Sequence[int], number: int, form: str) -> NetworkRun:
-    """The network of a simulation, trained to its end; from its state on disk on, where that is there."""
-    images, known, full = local.images(data_set), FAMILIES[family], form == FULL
+class Training(NamedTuple):
+    """Which network is trained: that of a simulation, by its number, as printed or with what the public code sets."""
+
+    family: str
+    data_set: str
+    layers: Sequence[int]
+    number: int
+    form: str
+    coded: bool = False
+
+    def path(self, *then: str) -> Path:
+        """Where its state is kept, or that of what is made of it."""
+        name = "-".join((str(self.number), *(("coded",) if self.coded else ()), *then))
+        return state_path(_id(self.family, self.data_set, self.layers), self.form, name)
+
+
+def _network(asked: Training) -> NetworkRun:
+    """The network, trained to its end; from its state on disk on, where that is there."""
+    images, known, full = local.images(asked.data_set), FAMILIES[asked.family], asked.form == FULL
 
     def begin() -> NetworkRun:
-        settings = {"method": known.method, "epochs": TRAINED[full][0], "seed": number, **(known.full if full else known.quick)}
-        return start_network(images.x, images.y, hidden=tuple(layers[1:-1]), **settings)
+        settings = {"method": known.method, "epochs": TRAINED[full][0], "seed": asked.number, **(known.full if full else known.quick)}
+        if asked.coded:
+            settings |= known.coded or {}
+        return start_network(images.x, images.y, hidden=tuple(asked.layers[1:-1]), **settings)
 
-    return trained(state_path(_id(family, data_set, layers), form, str(number)), begin)
+    return trained(asked.path(), begin)
 
 
-def _trained_on(run: NetworkRun, mask: str, family: str, data_set: str, layers: Sequence[int], number: int, form: str) -> NetworkFit:
+def _trained_on(run: NetworkRun, mask: str, asked: Training) -> NetworkFit:
     """It, trained on with its structure fixed."""
-    full = form == FULL
-    path = state_path(_id(family, data_set, layers), form, f"{number}-{mask}")
-    return trained(path, lambda: run.post_train(mask, TRAINED[full][1], step_size=1e-4 if full else None)).fit()
+    full = asked.form == FULL
+    return trained(asked.path(mask), lambda: run.post_train(mask, TRAINED[full][1], step_size=1e-4 if full else None)).fit()
+
+
+CODED_RATES = "coded"  # what follows the key of an outcome with what the public code sets
 
 
 def _table_part(family: str, data_set: str, layers: Sequence[int]) -> Callable[[int, str], Part]:
     """One simulation: accuracies and densities of table 1 or 3, inclusion by layer of table 2, and what is not printed."""
 
     def run(number: int, form: str) -> Part:
-        where = family, data_set, layers, number, form
-        images, training = local.images(data_set), _network(*where)
-        fit = training.fit()
-        found: dict[str, Any] = {}
-        for mode in FAMILIES[family].modes:
-            masks, after = None, fit
-            if mode.network == "compressed":
-                masks = fit.prune((mode.mnist if data_set == "mnist" else mode.fashion).density)
-            elif mode.network:
-                after = _trained_on(training, mode.network, *where)
-            prediction = after.predict(images.x_test, mode.mode, samples=AVERAGED, seed=1, masks=masks)
-            assert prediction is not None
-            found |= {mode.key: prediction.accuracy(images.y_test), f"{mode.key} density": prediction.density}
-            if mode is _averaging(family):
-                found["calibration"] = scores.calibration_error(prediction.mean, images.y_test)
-                found["entropy"] = float(scores.entropy(prediction.mean).mean())
-                strange = after.predict(_letters(number), samples=AVERAGED, seed=1)
-                assert strange is not None
-                found["entropy of letters"] = float(scores.entropy(strange.mean).mean())
-        if fit.posterior.has_mask:
-            inclusion = [layer[:-1] for layer in fit.inclusion_probabilities()]
-            found |= {f"layer {depth}": float(layer.mean()) for depth, layer in enumerate(inclusion, start=1)}
-            found["never inked"] = float(inclusion[0][images.x.max(axis=0) == 0.0].mean())
+        asked = Training(family, data_set, layers, number, form)
+        found = _simulated(asked)
+        if FAMILIES[family].coded and form == FULL:
+            found |= {f"{key}, {CODED_RATES}": value for key, value in _simulated(asked._replace(coded=True)).items()}
         return found
 
     return run
+
+
+def _simulated(asked: Training) -> Part:
+    images, training, family = local.images(asked.data_set), _network(asked), FAMILIES[asked.family]
+    fit = training.fit()
+    found: Part = {}
+    for mode in family.modes:
+        masks, after = None, fit
+        if mode.network == "compressed":
+            masks = fit.prune((mode.mnist if asked.data_set == "mnist" else mode.fashion).density)
+        elif mode.network:
+            after = _trained_on(training, mode.network, asked)
+        prediction = after.predict(images.x_test, mode.mode, samples=AVERAGED, seed=1, masks=masks)
+        assert prediction is not None
+        found |= {mode.key: prediction.accuracy(images.y_test), f"{mode.key} density": prediction.density}
+        if mode is _averaging(asked.family):
+            found["calibration"] = scores.calibration_error(prediction.mean, images.y_test)
+            found["entropy"] = float(scores.entropy(prediction.mean).mean())
+            strange = after.predict(_letters(asked.number), samples=AVERAGED, seed=1)
+            assert strange is not None
+            found["entropy of letters"] = float(scores.entropy(strange.mean).mean())
+    if fit.posterior.has_mask:
+        inclusion = [layer[:-1] for layer in fit.inclusion_probabilities()]
+        found |= {f"layer {depth}": float(layer.mean()) for depth, layer in enumerate(inclusion, start=1)}
+        found["never inked"] = float(inclusion[0][images.x.max(axis=0) == 0.0].mean())
+    return found
 
 
 def _averaging(family: str) -> Mode:
@@ -287,7 +321,7 @@ def _medians(parts: Sequence[Part]) -> dict[str, Estimate]:
 
 def _cells(family: str, data_set: str) -> tuple[Cell, ...]:
     """Accuracies, with the error that 10,000 test images give; densities where they are no choice of ours; table 2."""
-    cells = []
+    cells: list[Cell] = []
     for mode in FAMILIES[family].modes:
         row = mode.mnist if data_set == "mnist" else mode.fashion
         error = math.sqrt(row.median * (1.0 - row.median) / 10_000)
@@ -310,6 +344,9 @@ def _cells(family: str, data_set: str) -> tuple[Cell, ...]:
             Cell(key=f"layer {depth}", label=WORDS.phrase("hubin.inclusion", depth=depth), printed=mean, half=0.00005, error=sd)
             for depth, (mean, sd) in enumerate(zip(means, sds, strict=True), start=1)
         ]
+    if FAMILIES[family].coded:
+        changed = WORDS.phrase("hubin.rates")
+        cells = [replace(cell, tried={f"{cell.key}, {CODED_RATES}": changed}) if cell.parts == 1 else cell for cell in cells]
     return tuple(cells)
 
 
@@ -345,7 +382,7 @@ def _table(family: str, data_set: str, layers: Sequence[int] = CODED, *, seconds
 def _misread(number: int, form: str) -> Part:
     """Votes of 100 networks on the images that ten networks, averaged, misread, and on letters."""
     images = local.images("mnist")
-    fit = _network("", "mnist", CODED, number, form).fit()
+    fit = _network(Training("", "mnist", CODED, number, form)).fit()
     x, y = images.x_test, images.y_test
     averaged = fit.predict(x, samples=AVERAGED, seed=1)
     assert averaged is not None

@@ -253,6 +253,20 @@ def test_an_infeasible_fit_says_so():
     assert flat.mean == pytest.approx(np.tile(flat.mean[:1], (len(X), 1)))
 
 
+def test_the_rate_of_inclusion_falls_after_so_many_epochs():
+    """Adam's first steps are as long as its step size, and later ones hardly longer."""
+    settings = {"hidden": (4,), "epochs": 3, "step_size": 1e-4, "inclusion_step_size": 0.1, "final_step_size": 1.0}
+    slow, fast = start_network(X, Y, **settings, inclusion_epochs=2), start_network(X, Y, **settings)
+    for run in (slow, fast):
+        run.advance(2 * run.steps_per_epoch)
+    before = slow.posterior.omega.copy()
+    assert np.array_equal(before, fast.posterior.omega)
+    for run in (slow, fast):
+        run.advance(1)
+    steps = [np.abs(run.posterior.omega - before).max() for run in (slow, fast)]
+    assert 0.0 < steps[0] < 3e-4 and steps[1] > 1e-2
+
+
 # What is refused, by name.
 
 
@@ -264,6 +278,7 @@ def test_an_infeasible_fit_says_so():
         ({"method": "map", "estimator": "local"}, "estimator"),
         ({"method": "mixture", "estimator": "flipout"}, "estimator"),
         ({"method": "mc_dropout", "warm_up": 2}, "warm_up"),
+        ({"method": "gaussian", "inclusion_epochs": 2}, "inclusion_epochs"),
         ({"hidden": (0,)}, "hidden"),
         ({"hidden": (2.5,)}, "hidden"),
         ({"keep": 0.0}, "keep"),
