@@ -259,11 +259,16 @@ def _table_part(family: str, data_set: str, layers: Sequence[int]) -> Callable[[
     def run(number: int, form: str) -> Part:
         asked = Training(family, data_set, layers, number, form)
         found = _simulated(asked)
-        if FAMILIES[family].coded and form == FULL:
+        if _tries_code(family, layers) and form == FULL:
             found |= {f"{key}, {CODED_RATES}": value for key, value in _simulated(asked._replace(coded=True)).items()}
         return found
 
     return run
+
+
+def _tries_code(family: str, layers: Sequence[int]) -> bool:
+    """Whether what the public code sets is tried: on its network."""
+    return bool(FAMILIES[family].coded) and tuple(layers) == CODED
 
 
 def _simulated(asked: Training) -> Part:
@@ -319,7 +324,7 @@ def _medians(parts: Sequence[Part]) -> dict[str, Estimate]:
     return found
 
 
-def _cells(family: str, data_set: str) -> tuple[Cell, ...]:
+def _cells(family: str, data_set: str, layers: Sequence[int]) -> tuple[Cell, ...]:
     """Accuracies, with the error that 10,000 test images give; densities where they are no choice of ours; table 2."""
     cells: list[Cell] = []
     for mode in FAMILIES[family].modes:
@@ -344,7 +349,7 @@ def _cells(family: str, data_set: str) -> tuple[Cell, ...]:
             Cell(key=f"layer {depth}", label=WORDS.phrase("hubin.inclusion", depth=depth), printed=mean, half=0.00005, error=sd)
             for depth, (mean, sd) in enumerate(zip(means, sds, strict=True), start=1)
         ]
-    if FAMILIES[family].coded:
+    if _tries_code(family, layers):
         changed = WORDS.phrase("hubin.rates")
         cells = [replace(cell, tried={f"{cell.key}, {CODED_RATES}": changed}) if cell.parts == 1 else cell for cell in cells]
     return tuple(cells)
@@ -374,7 +379,7 @@ def _table(family: str, data_set: str, layers: Sequence[int] = CODED, *, seconds
         seconds=seconds,
         run=_table_part(family, data_set, layers),
         combine=_medians,
-        cells=_cells(family, data_set),
+        cells=_cells(family, data_set, layers),
         beside=tuple(ours),
     )
 
