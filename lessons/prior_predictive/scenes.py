@@ -5,6 +5,7 @@ data.
 from __future__ import annotations
 
 import hashlib
+import math
 from typing import Any
 
 import numpy as np
@@ -82,8 +83,12 @@ def _functions(spec: PriorSpec) -> Scene:
 
 
 def _reach(curves: Array, least: float) -> tuple[float, float]:
-    """A symmetric range that holds the exact band and nearly all curves."""
+    """A symmetric range that holds the exact band and nearly all curves; to the next half of its decade, as an axis is in
+    view before the curves are.
+    """
     top = max(least, float(np.quantile(np.abs(curves), 0.995)) * 1.1)
+    half = 0.5 * 10.0 ** math.floor(math.log10(top))
+    top = half * math.ceil(top / half)
     return -top, top
 
 

@@ -53,9 +53,9 @@ def stage(spec: VariationalLesson, window: int | None) -> Scene:
 
 
 def frames(steps: int, most: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Steps that have a frame of their own, at most so many, and (steps,) the frame of each step."""
-    chosen = np.unique(np.linspace(0, steps - 1, min(steps, most)).astype(int))
-    return chosen, np.searchsorted(chosen, np.arange(steps), side="right") - 1
+    """Numbers of steps taken at which q has a frame of its own, 0 among them, and (steps + 1,) the frame of each such number."""
+    chosen = np.unique(np.linspace(0, steps, min(steps, most) + 1).astype(int))
+    return chosen, np.searchsorted(chosen, np.arange(steps + 1), side="right") - 1
 
 
 def finite(values: Array, limit: float = 1e6) -> Array:
@@ -67,9 +67,8 @@ def finite(values: Array, limit: float = 1e6) -> Array:
 def _map(picture: Scene, climb: Climb, rows: slice) -> Panel:
     fit, spec = climb.fit, climb.spec
     panel = pictures.density_panel(picture, climb.target, title=WORDS.phrase("stage.target_and_q"), place=MAP, height=HEIGHT)
-    chosen, frame = frames(climb.steps, FRAMES)
-    after = chosen + 1  # a frame is shown once its step is settled
-    rings = climb.on_map(analysis.ellipses(fit.mean[after], fit.root[after], SHARES))
+    taken, frame = frames(climb.steps, FRAMES)
+    rings = climb.on_map(analysis.ellipses(fit.mean[taken], fit.root[taken], SHARES))
     panel.path(finite(rings), at=frame, role="posterior", width=2.4, label=WORDS.phrase("stage.rings"))
     means = finite(climb.on_map(fit.mean))
     panel.path(means[1:], show="upto", role="posterior", width=1.2, alpha=0.6, label=WORDS.phrase("advi.path"))
@@ -180,8 +179,8 @@ def _marginal(picture: Scene, climb: Climb, axis: int) -> None:
     target, name = climb.target, climb.target.labels[axis]
     low, high = target.view[axis]
     x = np.linspace(low, high, CURVE)
-    chosen, frame = frames(climb.steps, CURVES)
-    curves = np.stack([analysis.marginal_of_q(climb, row + 1, axis, x) for row in chosen])
+    taken, frame = frames(climb.steps, CURVES)
+    curves = np.stack([analysis.marginal_of_q(climb, after, axis, x) for after in taken])
     fine = np.linspace(low, high, 161)
     truth = None if target.truth is None else target.truth.marginals[axis](fine)
     drawn = analysis.draws(climb.spec)[:, :, axis].ravel()

@@ -155,7 +155,8 @@ class _Pair:
         """Frames of which each step shows one."""
         mine, other = self.twos[layer[key]], self.ones[before[key]]
         at = self.twos[layer["at"]] + len(other)
-        at[: self.begun.settled()] = self.ones[before["at"]][: self.begun.settled()]
+        known = self.begun.settled() + len(at) - self.steps  # with what stands before the first step
+        at[:known] = self.ones[before["at"]][:known]
         layer[key] = self._add(np.concatenate([other, mine]))
         layer["at"] = self._add(at.astype(np.int32))
 

@@ -293,11 +293,14 @@ def test_a_path_for_each_step():
     frames = np.zeros((3, 7, 2))
     drawn, arrays = layer(panel().path(frames, at=np.arange(N) // 4))
     assert arrays[drawn["points"]].shape == (3, 7, 2) and arrays[drawn["at"]].dtype == np.int32
+    drawn, arrays = layer(panel().path(frames, at=np.arange(N + 1) // 4))  # with one for before the first step
+    assert len(arrays[drawn["at"]]) == N + 1
     for change, message in (
         ({"points": frames[0]}, "3 dimensions"),
         ({"points": np.zeros((3, 7, 3))}, "F, N, 2"),
         ({"at": np.arange(N)}, "0..2"),
         ({"at": np.zeros(3, int)}, "10 integers"),
+        ({"at": np.zeros(N + 2, int)}, "10 integers"),
         ({"show": "upto"}, "cannot show"),
     ):
         with pytest.raises(SceneError, match=message):

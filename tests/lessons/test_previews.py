@@ -36,7 +36,8 @@ def shown(layer: dict[str, Any], header: dict[str, Any], arrays: list[np.ndarray
         return None
     values, show = arrays[layer[key]], layer["show"]
     if layer.get("at") is not None:
-        return values[arrays[layer["at"]][t]]
+        at = arrays[layer["at"]]
+        return values[at[t + len(at) - header["steps"]]]
     if layer["kind"] == "heatmap":
         return values[t * len(values) // header["steps"]]
     if show["what"] == "at":

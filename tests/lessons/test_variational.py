@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
+from app.kit.player.frozen import Frozen
 from app.kit.player.scene import decode
 from engine.judge import overall, proofs
 from engine.judge.plant import SHIFTED, STUCK, planted
@@ -99,6 +100,19 @@ def test_mean_field_is_too_narrow_and_full_rank_is_not():
     assert narrow == pytest.approx(np.sqrt(1 - 0.81), rel=0.2) and right == pytest.approx(1.0, rel=0.08)
     gap = [analysis.simulate(BY_ID[name]).gap[-1] for name in ("mean-field", "full-rank")]
     assert gap[0] > -0.5 * np.log(1 - 0.81) - 1e-6 and gap[1] < 0.2 * gap[0]
+
+
+@pytest.mark.parametrize(("t", "upto", "taken"), [(0, -1, 0), (0, 0, 1), (5, 4, 5), (5, 5, 6)])
+def test_rings_are_of_q_at_that_moment(t: int, upto: int, taken: int):
+    """Before the first step they are those of the q from which its points are drawn."""
+    spec = BY_ID["full-rank"].replace(steps=100)  # few enough to have each drawn
+    header, arrays = decode(scenes.scene(spec))
+    rings = next(layer for panel in header["panels"] for layer in panel["layers"] if layer.get("at") is not None)
+    drawn = Frozen(header, arrays, t, upto).layer(rings)
+    fit = analysis.simulate(spec).fit
+    assert drawn is not None
+    wanted = analysis.ellipses(fit.mean[taken][None], fit.root[taken][None], (0.5, 0.95))[0]
+    np.testing.assert_allclose(drawn["points"], wanted, rtol=1e-5, atol=1e-5)
 
 
 def test_ellipses_hold_what_they_say():

@@ -67,7 +67,8 @@ class Frozen:
                 taken[key] = self._arrays[layer[key]] if key != "band" else [self._arrays[each][rows] for each in layer[key]]
         if layer.get("at") is not None:  # one of several polylines, or of several maps
             key = "points" if kind == "path" else "frames"
-            one = int(self._arrays[layer["at"]][max(0, self.upto)])
+            at = self._arrays[layer["at"]]
+            one = int(at[max(0, self.upto + len(at) - self._header["steps"])])
             whole = self._arrays[layer[key]]
             taken |= {key: whole[one] if kind == "path" else whole[one : one + 1], "at": None}
         elif kind == "heatmap":

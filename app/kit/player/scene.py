@@ -361,7 +361,7 @@ class Panel:
 
     def heatmap(self, frames, *, x, y, low, high, at=None, colormap="viridis", label=None, colorbar=True, alpha=1.0) -> Panel:
         """Frames (F, H, W) or (H, W) of uint8, 0 meaning `low` and 255 `high`, as cells over x and y; row 0 is the
-        lowest y. Step t shows frame `at[t]`; without `at` the frames are spread evenly over the steps."""
+        lowest y. Step t shows frame `at[t]`, as with `path`; without `at` the frames are spread evenly over the steps."""
         where = self._where("heatmap")
         cells = np.asarray(frames)
         if cells.dtype != np.uint8 or cells.ndim not in (2, 3):
@@ -372,7 +372,7 @@ class Panel:
         if colormap not in COLORMAPS:
             raise SceneError(f"{where}: unknown colormap {colormap!r}; known: {', '.join(COLORMAPS)}")
         if at is not None:
-            at = self._integers(at, f"{where} at", self._scene.steps, len(cells))
+            at = self._placed(at, f"{where} at", len(cells))
         low, high = _interval((low, high), f"{where} low, high")
         ranges = {"x": _interval(x, f"{where} x"), "y": _interval(y, f"{where} y")}
         self._grow(ranges["x"], ranges["y"])
@@ -419,7 +419,8 @@ class Panel:
         self, points, *, show="all", role="ink", width=1.5, dash=False, alpha=1.0, label=None, chain=None, at=None, **when: Unpack[When]
     ) -> Panel:
         """A polyline through points (N, 2); NaN breaks it. With `at` (steps,), points (F, N, 2) are F polylines, and
-        step t shows the one numbered `at[t]`."""
+        step t shows the one numbered `at[t]` once it is settled; before the first is, its own. With `at` (steps + 1,)
+        its first number is of what stands before the first step."""
         where = self._where("path")
         show = _shown(show, when, where)
         if at is None:
@@ -429,7 +430,7 @@ class Panel:
             plane = _real(points, where, ndim=3)
             if plane.shape[2] != 2:
                 raise SceneError(f"{where}: needs shape (F, N, 2), has {plane.shape}")
-            at = self._add(self._integers(at, f"{where} at", self._scene.steps, len(plane)), where)
+            at = self._add(self._placed(at, f"{where} at", len(plane)), where)
             allowed = ("all",)
         self._grow(plane[..., 0], plane[..., 1])
         extra = {"points": self._add(plane, where), "at": at, "width": float(width), "dash": bool(dash), "alpha": float(alpha)}
@@ -710,6 +711,11 @@ class Panel:
         if array.size and not (array.min() >= 0 and array.max() < below):
             raise SceneError(f"{where}: values outside 0..{below - 1}")
         return array.astype(np.int32)
+
+    def _placed(self, at: Any, where: str, below: int) -> np.ndarray:
+        """Numbers of polylines or frames, one a step, perhaps with one for before the first."""
+        steps = self._scene.steps
+        return self._integers(at, where, steps + (np.shape(at) == (steps + 1,)), below)
 
     @staticmethod
     def _mask(mask: Any, length: int, where: str) -> np.ndarray:

@@ -182,6 +182,11 @@ function asCanvas(picture) {
   return canvas;
 }
 
+// The polyline or frame of the last step that is settled; `at` may begin with one for before the first.
+function placed(at, cursor, steps) {
+  return at.data[Math.max(0, cursor.upto + at.data.length - steps)];
+}
+
 // -- heat map ---------------------------------------------------------------------------------------------------------
 
 const framePictures = new WeakMap(); // the cells of all frames → canvases by colour map and frame: layers share them
@@ -197,8 +202,8 @@ class HeatmapView extends View {
 
   frame(cursor) {
     const { frames, at } = this.layer;
+    if (at) return placed(at, cursor, this.panel.steps);
     const settled = Math.max(0, cursor.upto);
-    if (at) return at.data[settled];
     return Math.min(frames.shape[0] - 1, Math.floor((settled * frames.shape[0]) / this.panel.steps));
   }
 
@@ -263,7 +268,7 @@ class PathView extends View {
     const { at, points } = this.layer;
     const range = super.items(cursor);
     if (!at || !range) return range;
-    const first = at.data[Math.max(0, cursor.upto)] * points.shape[1];
+    const first = placed(at, cursor, this.panel.steps) * points.shape[1];
     return [first, first + points.shape[1]];
   }
 
