@@ -92,7 +92,8 @@ def _words(made: Scene, spec: ConvolutionLesson, state: State, found: Spread) ->
         words = WORDS.phrase("posterior.place_card", place=name, mean=mean[place]).replace("-", "−")
         made.readout(f"at-{name.lower()}", words, show="at", value=values, away=(values - mean[place]) / sd[place])
     so_far = np.array([np.corrcoef(a[:n], b[:n])[0, 1] if n > 2 else np.nan for n in range(1, DRAWS + 1)])
-    made.readout("rho", WORDS.phrase("posterior.correlation_card", exact=found.rho), show="at", r=so_far)
+    exact = np.where(np.isnan(so_far), np.nan, found.rho)  # not before there is something to compare: it is asked about
+    made.readout("rho", WORDS.phrase("posterior.correlation_card"), show="at", r=so_far, exact=exact)
     after, active = found.pooled.std(axis=0).mean(), found.active.std(axis=0).mean()
     made.readout("spread", WORDS.phrase("posterior.spread_card", before=found.sd.mean(), after=after, active=active))
     made.say(WORDS.phrase("posterior.said"), a=a, b=b)

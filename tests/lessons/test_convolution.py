@@ -135,6 +135,14 @@ def test_the_exact_moments_are_those_of_draws(state):
     assert max(abs(row[0] - row[1]), abs(column[0] - column[1])) >= 3
 
 
+def test_the_correlation_that_is_asked_for_stands_in_the_card_once_draws_show_it():
+    header, arrays = decode(scenes.scene(BY_ID["posterior"]))
+    line = next(line for line in header["readouts"] if line["id"] == "rho")
+    so_far, exact = (arrays[line["values"][name]["array"]] for name in ("r", "exact"))
+    assert np.isnan(exact[:2]).all() and np.array_equal(np.isnan(exact), np.isnan(so_far))
+    assert "0." not in "".join(token for token in line["tokens"] if isinstance(token, str))
+
+
 def test_a_moved_map_is_the_map_moved_and_a_pooled_one_only_by_whole_windows(state):
     found = analysis.moved(BY_ID["moved"], state)
     assert found.inside.max() < 1e-12
