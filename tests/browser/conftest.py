@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, Request, Response, ViewportSize, expect
+from playwright.sync_api import Browser, ConsoleMessage, FloatRect, Locator, Page, Request, Response, ViewportSize, expect
 
 from app import catalogue
 from tests.browser import chrome
@@ -85,10 +85,36 @@ def answer(page: Page, option: str | None = None) -> None:
     expect(lock).to_be_hidden(timeout=PATIENT)  # the stage is told before the page has taken the question away
 
 
+def still(target: Locator) -> FloatRect:
+    """Its place once it stands still: what comes after the first picture may move it, also under a mouse."""
+    box = None
+    for _ in range(60):
+        before, box = box, target.bounding_box()
+        if box is not None and box == before:
+            return box
+        target.page.wait_for_timeout(400)
+    raise AssertionError("it moves for ever, or is not in view")
+
+
+def hold(slider: Locator) -> tuple[float, float]:
+    """Take a slider by its thumb, and where that is. On a busy machine the page may move after it stood still, as when
+    its formulas are set: a hand that has missed takes it again.
+    """
+    mouse = slider.page.mouse
+    for _ in range(10):
+        thumb = still(slider.locator("xpath=../.."))
+        place = thumb["x"] + thumb["width"] / 2, thumb["y"] + thumb["height"] / 2
+        mouse.move(*place)
+        mouse.down()
+        if slider.evaluate("node => node === document.activeElement"):
+            return place
+        mouse.up()
+    raise AssertionError("the slider cannot be taken")
+
+
 def draw(page: Page, pad: Locator, points: Sequence[tuple[float, float]], pause: float = 0.0) -> None:
     """A stroke by mouse, through points from 0 to 1, with `pause` ms at each of them."""
-    box = pad.bounding_box()
-    assert box is not None
+    box = still(pad)
     places = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in points]
     page.mouse.move(*places[0])
     page.mouse.down()

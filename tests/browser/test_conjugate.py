@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import PATIENT, Lab, red_sign
+from tests.browser.conftest import PATIENT, Lab, red_sign, still
 
 
 def test_a_first_visit(lab: Lab):
@@ -23,7 +23,7 @@ def test_a_first_visit(lab: Lab):
     page = lab.open("/conjugate?scenario=coin&story=9")
     expect(stage).to_have_attribute("data-panels", "belief plane data evidence", timeout=PATIENT)
     expect(stage).to_have_attribute("data-t", "20", timeout=PATIENT)
-    box = stage.locator(".stage canvas").first.bounding_box()
+    box = still(stage.locator(".stage canvas").first)
     left, top = box["x"], box["y"]
     page.mouse.move(left + 0.771 * box["width"], top + 0.296 * box["height"])
     page.mouse.down()
@@ -44,7 +44,7 @@ def test_a_first_visit(lab: Lab):
 
     # a click in the data panel adds an observation
     run = str(stage.get_attribute("data-run"))
-    box = stage.locator(".stage canvas").first.bounding_box()
+    box = still(stage.locator(".stage canvas").first)
     stage.locator(".stage canvas").first.click(position={"x": 0.56 * box["width"], "y": 0.66 * box["height"]})
     expect(stage).not_to_have_attribute("data-run", run, timeout=PATIENT)
     page.wait_for_url(re.compile("flips="))

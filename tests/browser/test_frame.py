@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from app.kit import theme
-from tests.browser.conftest import Lab
+from tests.browser.conftest import Lab, hold
 
 
 def player(page: Page):
@@ -252,11 +252,7 @@ def test_a_slider_on_its_way_marks_the_picture_it_leaves(demo: Lab):
     run = stage.get_attribute("data-run") or ""
     slider = page.locator(".st-key-settings input[type=range]").first
     slider.scroll_into_view_if_needed()
-    track, thumb = slider.bounding_box(), slider.locator("xpath=../..").bounding_box()
-    assert track is not None and thumb is not None
-    begun, y = thumb["x"] + thumb["width"] / 2, track["y"] + track["height"] / 2
-    page.mouse.move(track["x"] + track["width"] / 2, y)
-    page.mouse.down()
+    begun, y = hold(slider)
     for way, marked in ((40, True), (0, False), (60, True)):
         page.mouse.move(begun + way, y, steps=4)
         expect(stage.get_by_text("Before your change")).to_be_visible(visible=marked)

@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import PATIENT, Lab, answer, player
+from tests.browser.conftest import PATIENT, Lab, answer, player, still
 
 
 def test_a_point_is_drawn_marked_judged_and_asked_for_again(lab: Lab):
@@ -17,8 +17,7 @@ def test_a_point_is_drawn_marked_judged_and_asked_for_again(lab: Lab):
     lock, handle = page.get_by_role("button", name="Lock my prediction and run"), stage.get_by_role("slider", name="Your guess")
     expect(lock).to_be_disabled()
     expect(handle).to_have_attribute("aria-valuetext", "not drawn yet")
-    canvas, plot = stage.locator(".stage canvas").first, handle.bounding_box()
-    assert plot is not None
+    canvas, plot = stage.locator(".stage canvas").first, still(handle)
     plain = canvas.evaluate("node => node.toDataURL()")
     page.mouse.move(plot["x"] + 7, plot["y"] + 7)
     page.mouse.down()
