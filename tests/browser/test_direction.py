@@ -322,3 +322,21 @@ def test_without_motion_a_step_shows_where_its_play_would_rest(lab: Lab, slug: s
         card = stage.locator(".readouts").first.inner_text()
         facts.append({**told, "card": card, "words": lab.page.locator(".st-key-told").inner_text()})
     assert facts[0] == facts[1]
+
+
+RESTS = """async (calm) => {
+  const { Clock } = await import("/app/static/player/clock.js?v=test");
+  const clock = new Clock(() => {});
+  clock.calm = calm;
+  const run = { run: "a", phases: [], parts: {}, window: null, autoplay: false, total: null, rate: 4 };
+  clock.setScene({ ...run, steps: 30, start: 3 });
+  clock.direct({ hold: false, begins: null, ends: null, until: null, seconds: 2, pace: "swell", frame: null, speed: 0, slow: false });
+  for (let k = 0; k < 100; k++) clock.advance(0.1);
+  return clock.t;
+}"""
+
+
+def test_a_play_without_an_end_rests_at_that_of_the_run_with_and_without_motion(lab: Lab):
+    """Also where the run itself would begin in its middle."""
+    page = lab.open("/")
+    assert [page.evaluate(RESTS, calm) for calm in (False, True)] == [29, 29]

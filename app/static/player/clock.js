@@ -265,8 +265,7 @@ export class Clock {
     const goal = this.limit ?? (ends && this.placed(ends));
     if (this.calm) {
       if (goal) [this.t, this.s] = [goal.t, goal.s];
-      else if (this.scene.start === null) this.standAtTheEnd();
-      else this.jump(this.scene.start);
+      else this.standAtTheEnd(); // wherever the run starts when nothing is told
       return;
     }
     this.plan = pace === "phases" && goal ? this.stroll(goal, seconds) : this.swell(goal, seconds);
