@@ -288,6 +288,11 @@ def test_badge_panels_and_diagnostics_follow():
     until_sign(at, "numbers ✓")
     until_sign(at, "kernel ✓")
     assert all(any(sign in each and colour in each for each in _popovers(at)) for sign, colour in signs.items())
+    for _ in range(100):  # they come by themselves, before or after the signs
+        if at.get("plotly_chart"):
+            break
+        time.sleep(0.1)
+        at.run()
     assert len(at.get("plotly_chart")) == 2
     set_box(at, "drift", 0.3721)
     assert "Updating for the new settings" in texts(at) and len(at.get("plotly_chart")) == 2, "the last ones stay"
