@@ -96,14 +96,19 @@ def still(target: Locator) -> FloatRect:
     raise AssertionError("it moves for ever, or is not in view")
 
 
+def thumb(slider: Locator) -> tuple[float, float]:
+    """The middle of what one takes a slider by."""
+    box = still(slider.locator("xpath=../.."))
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
 def hold(slider: Locator) -> tuple[float, float]:
     """Take a slider by its thumb, and where that is. On a busy machine the page may move after it stood still, as when
     its formulas are set: a hand that has missed takes it again.
     """
     mouse = slider.page.mouse
     for _ in range(10):
-        thumb = still(slider.locator("xpath=../.."))
-        place = thumb["x"] + thumb["width"] / 2, thumb["y"] + thumb["height"] / 2
+        place = thumb(slider)
         mouse.move(*place)
         mouse.down()
         if slider.evaluate("node => node === document.activeElement"):

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Locator, Page, WebSocket, expect
 
 from app.kit.player import scene
-from tests.browser.conftest import PATIENT, Lab, player, still
+from tests.browser.conftest import PATIENT, Lab, player, thumb
 
 pytestmark = pytest.mark.alone  # a drag is over before a server that shares its cores has the table
 DRAGGED = [("/conjugate?alpha=6&beta=6", "alpha"), ("/hmc?step_size=0.25&steps=12", "step_size"), ("/scores?view=abstain", "answered")]
@@ -47,8 +47,7 @@ def grasp(page: Page, field: str) -> tuple[float, float]:
     """Put the hand on the thumb of a slider."""
     slider = page.locator(f".st-key-preview-{field} input[type=range]").first
     slider.scroll_into_view_if_needed()
-    thumb = still(slider.locator("xpath=../.."))
-    place = thumb["x"] + thumb["width"] / 2, thumb["y"] + thumb["height"] / 2
+    place = thumb(slider)
     page.mouse.move(*place)
     return place
 
