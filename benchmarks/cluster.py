@@ -54,7 +54,7 @@ def experiment(place: slices.Place | None) -> bytes:
     store.forget(EXPERIMENT)
     with contextlib.redirect_stdout(io.StringIO()):
         running.run([BY_ID[EXPERIMENT]], QUICK, 2, place)
-    parts = [store.read_part(EXPERIMENT, QUICK, number) for number in range(BY_ID[EXPERIMENT].count(QUICK))]
+    parts = [store.read_part(BY_ID[EXPERIMENT], QUICK, number) for number in range(BY_ID[EXPERIMENT].count(QUICK))]
     return repr([part and part[0] for part in parts]).encode()
 
 

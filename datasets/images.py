@@ -143,9 +143,21 @@ def digit_components(data: Images, classes: int, each: int, components: int) -> 
     """`each` of the images to learn from of every class below `classes`, as principal components of their pixels from 0
     to 1, (classes × each, components), and their labels.
     """
+    x, labels = _stratified_pixels(data, classes, each)
+    return principal_components(x, components)(x), labels
+
+
+@lru_cache(maxsize=4)
+def component_share(data: Images, classes: int, each: int, components: int) -> float:
+    """Of the variance of these images, what their principal components hold, 0 to 1."""
+    x, _ = _stratified_pixels(data, classes, each)
+    return float(digit_components(data, classes, each, components)[0].var(axis=0).sum() / x.var(axis=0).sum())
+
+
+def _stratified_pixels(data: Images, classes: int, each: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Pixels from 0 to 1, (classes × each, pixels), and labels."""
     rows = stratified(data.labels, classes, each)
-    x = data.images[rows].reshape(len(rows), -1) / float(data.top)
-    return principal_components(x, components)(x), data.labels[rows]
+    return data.images[rows].reshape(len(rows), -1) / float(data.top), data.labels[rows]
 
 
 class Overlap(NamedTuple):

@@ -59,11 +59,8 @@ class Weight:
         seen: set[int] = set()
         todo = [value]
         while todo and len(seen) < MOST:
-            item = todo.pop()
-            if id(item) not in seen:
-                seen.add(id(item))
-                with contextlib.suppress(Exception):  # anything may refuse to be looked at
-                    todo += self._add(item)
+            with contextlib.suppress(Exception):  # anything may refuse to be looked at: on with the next
+                self._look(todo, seen)
         self.small += ATOM * len(todo)
         self.looked = len(seen)
 
@@ -72,11 +69,18 @@ class Weight:
         """All together."""
         return self.small + sum(self.buffers.values())
 
+    def _look(self, todo: list[Any], seen: set[int]) -> None:
+        while todo and len(seen) < MOST:
+            item = todo.pop()
+            if id(item) not in seen:
+                seen.add(id(item))
+                todo += self._add(item)
+
     def _add(self, item: Any) -> list[Any]:
         """Weigh one object; returns those it holds."""
         if isinstance(item, np.ndarray):
             return self._add_array(item)
-        if isinstance(item, (*_NOT_OURS, Store)) or _home(item) in _STRANGERS:
+        if _not_ours(type(item)):
             return []
         if isinstance(item, memoryview):
             return [item.obj]
@@ -103,8 +107,13 @@ class Weight:
             self.buffers[id(owner)] = size
 
 
-def _home(item: Any) -> str:
-    return type(item).__module__.partition(".")[0]
+_known: dict[type, bool] = {}  # kinds of objects that were met: whether they are not ours
+
+
+def _not_ours(kind: type) -> bool:
+    if kind not in _known:
+        _known[kind] = issubclass(kind, (*_NOT_OURS, Store)) or kind.__module__.partition(".")[0] in _STRANGERS
+    return _known[kind]
 
 
 LARGE = 65_536  # bytes from which memory is had from the system by itself and goes back to it as soon as it is free

@@ -66,7 +66,7 @@ def ball(dimension: int = 2) -> Integral:
     volume = math.pi ** (0.5 * dimension) / math.gamma(0.5 * dimension + 1.0)
 
     def value(x: Array) -> Array:
-        return np.where((x * x).sum(axis=1) <= 1.0, cube, 0.0)
+        return np.where(sum((x * x).T) <= 1.0, cube, 0.0)  # column by column: NumPy's own sum of few takes thrice as long
 
     def draw(rng: np.random.Generator, n: int) -> Array:
         return 2.0 * rng.random((n, dimension)) - 1.0
@@ -165,10 +165,13 @@ class Replications:
     values: Array
     means: Array
 
-    def standard_errors(self) -> Array:
-        """(replications, draws) estimated standard errors of the running means, s/√n; NaN for one draw."""
-        n = np.arange(1.0, self.values.shape[1] + 1.0)
-        off = self.values - self.values[:, :1]
+    def standard_errors(self, some: slice = slice(None)) -> Array:
+        """(replications, draws) estimated standard errors of the running means, s/√n, of some of the replications; NaN for
+        one draw.
+        """
+        values = self.values[some]
+        n = np.arange(1.0, values.shape[1] + 1.0)
+        off = values - values[:, :1]
         with np.errstate(invalid="ignore", divide="ignore"):
             variance = (np.cumsum(off * off, axis=1) - np.cumsum(off, axis=1) ** 2 / n) / (n - 1.0)
             return np.sqrt(np.maximum(variance, 0.0) / n)
@@ -190,7 +193,9 @@ def replicate(integral: Integral, *, replications: int, draws: int, seed: int, w
         points = integral.draw(np.random.Generator(np.random.SFC64(stream)), draws)
         values[r] = function(points)
         first = points if r == 0 else first
-    return Replications(first, values, np.cumsum(values, axis=1) / np.arange(1.0, draws + 1.0))
+    means = np.cumsum(values, axis=1)
+    means /= np.arange(1.0, draws + 1.0)
+    return Replications(first, values, means)
 
 
 def midpoint(integral: Integral, points: int) -> tuple[float, int]:

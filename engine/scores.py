@@ -25,8 +25,10 @@ TINY = 1e-300  # the smallest probability whose logarithm is taken
 def entropy(p: ArrayLike) -> Array:
     """(...,) entropy -Σ p log p of probabilities p (..., classes), with 0 log 0 = 0."""
     p = np.asarray(p, dtype=np.float64)
-    # 0 + removes the sign of a zero.
-    return 0.0 - np.sum(p * np.log(np.maximum(p, TINY)), axis=-1)
+    each = np.asarray(np.maximum(p, TINY))  # and from here in place: of many networks these arrays are large
+    np.log(each, out=each)
+    each *= p
+    return 0.0 - each.sum(axis=-1)  # 0 - removes the sign of a zero
 
 
 def binary_entropy(p: ArrayLike) -> Array:
@@ -155,8 +157,16 @@ class Curve(NamedTuple):
 
     def at(self, x: float) -> float:
         """The height at `x`; on an upright piece its upper end."""
-        last = np.append(np.diff(self.x) > 0.0, True)
-        return float(np.interp(x, self.x[last], self.y[last]))
+        return float(self.heights([x])[0])
+
+    def heights(self, x: ArrayLike) -> Array:
+        """`at` each of several."""
+        places = np.asarray(x, dtype=np.float64)
+        here = np.searchsorted(self.x, places, side="right") - 1
+        after = np.minimum(here + 1, len(self.x) - 1)
+        width = self.x[after] - self.x[here]
+        share = np.divide(places - self.x[here], width, out=np.zeros_like(places), where=width > 0.0)
+        return np.asarray(self.y[here] + share * (self.y[after] - self.y[here]))
 
 
 def gamma_curve(scores: ArrayLike, wrong: ArrayLike) -> Curve:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -187,9 +187,11 @@ class Spec:
         """Hook for rules that tie fields together. Raises SpecError."""
 
     @classmethod
-    def declarations(cls) -> dict[str, Declaration]:
+    def declarations(cls) -> Mapping[str, Declaration]:
         """The declared fields in order, by name."""
-        return {f.name: f.metadata["declaration"] for f in dataclasses.fields(cls) if "declaration" in f.metadata}
+        if cls not in _DECLARED:
+            _DECLARED[cls] = {f.name: f.metadata["declaration"] for f in dataclasses.fields(cls) if "declaration" in f.metadata}
+        return _DECLARED[cls]
 
     @classmethod
     def default(cls, name: str) -> Any:
@@ -199,3 +201,6 @@ class Spec:
     def replace(self, **changes: Any) -> Self:
         """A copy with some fields changed, validated again."""
         return dataclasses.replace(self, **changes)
+
+
+_DECLARED: dict[type[Spec], dict[str, Declaration]] = {}  # by the kind of spec

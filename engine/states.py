@@ -1,6 +1,7 @@
 """What has been learnt, on disk: so that what was killed goes on, and what was trained need not be trained again.
 
-A state is written at once or not at all. A folder of states has a budget: those that nobody has used for longest go.
+A state is written at once or not at all, with the sum of its bytes behind it: one that was damaged later is thrown away.
+A folder of states has a budget: those that nobody has used for longest go.
 """
 
 from __future__ import annotations
@@ -20,12 +21,18 @@ from engine import settings
 MEGABYTE = 1_000_000
 EVERY = 10.0  # s between two states on disk
 SUFFIX = ".run"
+SUM = hashlib.sha256().digest_size
 
 
 def read(path: Path) -> Any:
-    """The state at `path`; None where there is none, half of one, or one of another version."""
+    """The state at `path`; None where there is none, one of another version, or one that is not whole, which goes."""
     try:
-        found = pickle.loads(path.read_bytes())  # written by `write` into this user's own folder
+        kept = path.read_bytes()
+        content = memoryview(kept)[:-SUM]
+        if hashlib.sha256(content).digest() != kept[-SUM:]:
+            path.unlink(missing_ok=True)
+            return None
+        found = pickle.loads(content)  # written by `write` into this user's own folder
     except Exception:  # whatever is wrong with it: the work begins anew
         return None
     with contextlib.suppress(OSError):
@@ -38,8 +45,10 @@ def write(path: Path, state: Any) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent)
     try:
+        content = pickle.dumps(state, protocol=pickle.HIGHEST_PROTOCOL)
         with os.fdopen(handle, "wb") as file:
-            pickle.dump(state, file, protocol=pickle.HIGHEST_PROTOCOL)
+            file.write(content)
+            file.write(hashlib.sha256(content).digest())
         os.replace(name, path)
     except BaseException:
         Path(name).unlink(missing_ok=True)

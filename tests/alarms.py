@@ -81,17 +81,21 @@ def row(slug: str, scenario: str, kernel: Kernel, seeds: int) -> Row:
     return Row(slug, scenario, kernel.name, seeds, seeds - len(p), surprised, uniform)
 
 
-def rows(slug: str, seeds: int) -> Iterator[Row]:
-    """Every right scenario of a page."""
+def right_kernels(slug: str) -> Iterator[tuple[str, Kernel]]:
+    """The right kernels of a page, each with the id of its scenario."""
     lesson = lesson_of(slug)
     for scenario in lesson.scenarios:
         try:
             kernels = lesson.kernels(scenario.spec) if lesson.kernels else []
         except SpecError:  # its data are not on this machine
             continue
-        for kernel in kernels:
-            if not kernel.mistake:
-                yield row(slug, scenario.id, kernel, seeds)
+        yield from ((scenario.id, kernel) for kernel in kernels if not kernel.mistake)
+
+
+def rows(slug: str, seeds: int) -> Iterator[Row]:
+    """Every right scenario of a page."""
+    for scenario, kernel in right_kernels(slug):
+        yield row(slug, scenario, kernel, seeds)
 
 
 def _page(slug: str, seeds: int) -> list[Row]:

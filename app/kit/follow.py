@@ -83,7 +83,9 @@ class Follow:
         if slot in self.first_sight and not seams.in_fragment():
             return None
         startup.load_charts()
-        return jobs.pool().submit((session(), slot), self._key(slot), self.functions[slot], self._argument(slot))
+        job = jobs.pool().submit((session(), slot), self._key(slot), self.functions[slot], self._argument(slot))
+        self.here.following[slot] = job
+        return job
 
     def _argument(self, slot: str) -> Spec | list[Spec]:
         spec = self.here.spec

@@ -38,6 +38,12 @@ _STYLE = (Path(__file__).parents[1] / "static" / "shell.css").read_text(encoding
 _PROJECTED = (Path(__file__).parents[1] / "static" / "present.css").read_text(encoding="utf-8")
 
 
+def dress() -> None:
+    """The looks that a lesson has, for a page that is none."""
+    with st.container(key="style"):
+        st.markdown(f"<style>{_STYLE}</style>", unsafe_allow_html=True)
+
+
 def show(lesson: Lesson) -> None:
     """Draw the page of `lesson`; nothing where the page is imported and not opened."""
     if not seams.running():

@@ -44,6 +44,7 @@ ORPHAN_SECONDS = 15.0
 LOOK, LOOKS = 0.25, 40.0  # s between the looks of a page at its jobs; looks a second of all pages together
 GONE_SECONDS = 1.0  # that a reader may be without a connection
 ASK_SECONDS = 0.25  # between questions whether the reader is there, and to a cluster for its news
+REST = 0.02  # s that a job leaves to its first picture, to be sent and drawn: all threads share one Python
 WAITING_LIMIT = 1000  # jobs that may wait; more are turned away with a message
 THREADS = 256  # of first pictures, and of all else; those that wait for a turn cost their stack
 
@@ -152,6 +153,8 @@ class Job:
         self._shown()
         if self.claim.rank == turns.FIRST:
             self.claim.turns.move(self.claim, turns.GROWING)
+            with contextlib.suppress(InterruptedError), turns.resting():  # stopped meanwhile
+                self._stop.wait(REST)
 
     def hear(self, news: dict[str, Any]) -> None:
         """What work elsewhere has reported."""

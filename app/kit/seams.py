@@ -61,11 +61,16 @@ def component_event(key: str) -> dict | None:
     return None if state is None else state.get("event")
 
 
-def keep_to_the_page() -> None:
-    """From now on a fragment's event that was sent before the browser heard of its reader's new page is dropped.
+_bound_for: weakref.WeakKeyDictionary[AppSession, ClientState] = weakref.WeakKeyDictionary()  # that browsers may not have heard of
 
-    Streamlit would announce a run of the page that was left, after that of the new one; the browser takes it for
-    another change of the page, empties it, and breaks on the next message.
+
+def keep_to_the_page() -> None:
+    """From now on what was sent before the browser heard of its reader's new page does not take that page away.
+
+    A fragment's event is dropped: Streamlit would announce a run of the page that was left, after that of the new one;
+    the browser takes it for another change of the page, empties it, and breaks on the next message. A run of the whole
+    page that was left, with its widgets, would go back to it: the new page is run once more in its place, for a browser
+    that came back after the connection was lost may never hear of it otherwise.
     """
     rerun = AppSession.request_rerun
     if hasattr(rerun, "__wrapped__"):
@@ -74,10 +79,17 @@ def keep_to_the_page() -> None:
     @functools.wraps(rerun)
     def rerun_of_the_page(session: AppSession, asked: ClientState | None) -> None:
         if asked is not None and asked.page_script_hash:
-            if not asked.fragment_id:
-                session._client_state.page_script_hash = asked.page_script_hash  # as its run does, when it starts
-            elif asked.page_script_hash != session._client_state.page_script_hash:
+            here = session._client_state.page_script_hash
+            bound_for = _bound_for.get(session)
+            if asked.page_script_hash == here:
+                _bound_for.pop(session, None)
+            elif asked.fragment_id:
                 return
+            elif bound_for is not None and bound_for.page_script_hash == here and asked.widget_states.widgets:
+                asked = bound_for
+            else:
+                session._client_state.page_script_hash = asked.page_script_hash  # as its run does, when it starts
+                _bound_for[session] = asked  # a change of the page comes without widgets
         rerun(session, asked)
 
     AppSession.request_rerun = rerun_of_the_page  # type: ignore[assignment]

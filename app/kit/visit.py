@@ -55,6 +55,7 @@ class Visit(Generic[S]):
     seeds: tuple[int, ...] = ()  # other seeds that are checked too
     planted: Any = None  # a mistake that the checks shall be seen to find
     run: jobs.Job | None = None  # the long run of this very spec, if one was started
+    following: dict[str, jobs.Job] = field(default_factory=dict)  # what follows its picture: checks and charts, by slot
     shown: bytes | None = None  # the last scene that was ready
     channel: Channel = field(default_factory=Channel)  # to the player
     draft: S | None = None  # while a stroke is being drawn: the stage alone shows it
@@ -163,7 +164,7 @@ class Visit(Generic[S]):
             return False
         self.refused.clear()
         if spec != self.spec:
-            self.load(spec, self.scenario if self.shows(spec) else None)
+            self._show(spec, self.scenario if self.shows(spec) else None)
         return True
 
     def shows(self, spec: S) -> bool:
@@ -171,7 +172,12 @@ class Visit(Generic[S]):
         return spec == self.spec or _same_but_for_the_seed(spec, self.spec)
 
     def load(self, spec: S, scenario: str | None) -> None:
-        """Show `spec`, which belongs to `scenario` (None: the sandbox)."""
+        """Show `spec`, which belongs to `scenario` (None: the sandbox): all controls may show something else, or go."""
+        _expect_echoes()
+        self._show(spec, scenario)
+
+    def _show(self, spec: S, scenario: str | None) -> None:
+        self.gives_way(spec)
         self.spec, self.scenario = spec, scenario
         self.window = self.draft = self.frame = None
         self.seeds, self.planted = (), None
@@ -181,6 +187,12 @@ class Visit(Generic[S]):
         self.problems = ()
         self.refused.clear()
         self.touched = True
+
+    def gives_way(self, spec: S) -> None:
+        """What follows the picture of another spec than `spec` stops: it would slow the new one, and its own is gone."""
+        if spec != self.spec:
+            for job in self.following.values():
+                job.stop()
 
     def answered(self, question: str) -> bool:
         """Whether the answer to this question is locked."""
@@ -293,6 +305,16 @@ def _moved_by_reader(key: str | None) -> None:
         _filled()[key] = _filled()[key].showing(again=False)
 
 
+def _expect_echoes() -> None:
+    """What any widget shows now may still come back, however long it has shown it. No filling tells that of those which
+    the new settings take away.
+    """
+    for key, filled in _filled().items():
+        if key is not None and key in st.session_state:
+            again = filled.again and filled.age() < _REFILL_SECONDS
+            _filled()[key] = filled.showing(st.session_state[key], again=again)
+
+
 def _filled() -> dict[str | None, Filled]:
     """What each widget was made to show."""
     return st.session_state.setdefault("filled", {})
@@ -347,6 +369,8 @@ def visit(slug: str, cls: type[Spec], scenarios: Mapping[str, Spec], controls: S
     fresh = Visit(link.spec, link.scenario, present=link.present, hide=link.hide, problems=link.problems, address=raw, frame=link.frame)
     fresh.bare = not raw.keys() & {share.SCENARIO, *cls.declarations()}
     if known is not None:
+        _expect_echoes()
+        known.gives_way(fresh.spec)
         fresh.answers, fresh.left = known.answers, known.left
         if link.step is None:
             fresh.step = known.step

@@ -57,11 +57,14 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from numbers import Real
 from pathlib import Path
+from string import Formatter
 from typing import TYPE_CHECKING, Any
 
 from app.kit.guess import Drawn, DrawnError
 from app.kit.icons import sign
+from engine.kept import lazy
 
 if TYPE_CHECKING:
     from engine.spec import Spec
@@ -295,11 +298,11 @@ class Words:
         kinds = ("scenarios", "questions")
         return [f"{kind}.{id}" for kind in kinds for id in self._all.get(kind, {}) if (kind, id) not in self._said]
 
-    @property
+    @lazy
     def _all(self) -> dict[str, Any]:
         return _read(self.folder / "words.toml")
 
-    @property
+    @lazy
     def _chain(self) -> tuple[dict[str, Any], ...]:
         """The files that say something, the lesson's own first."""
         return (self._all, *(self._family._chain if self._family else (_read(SHARED),)))
@@ -319,11 +322,11 @@ class Words:
         return self._filled(entry[name], values or {})
 
     def _filled(self, text: str, values: Mapping[str, Any]) -> str:
-        joined = re.sub(r"(?<!\n)(?<!\$\$)\n(?!\n|\$\$)", " ", text.strip("\n"))
+        joined = _joined(text)
         if not values:
             return joined
         try:
-            return joined.format_map(values)
+            return _NUMBERS.vformat(joined, (), values)
         except (KeyError, IndexError, ValueError) as problem:
             raise self._wrong(f"“{joined[:60]}…” cannot be said with {', '.join(values)}: {problem!r}") from problem
 
@@ -344,6 +347,23 @@ def chip(folder: Path, scenario: str) -> str:
     """What a scenario of the lesson in this folder is called where one can go to it."""
     entry = _read(folder / "words.toml")["scenarios"][scenario]
     return entry["title"] + (WARNING if "why" in entry else "")
+
+
+class _Numbers(Formatter):
+    """`str.format`, with a minus before a number as the cards have it, not a hyphen."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        text = super().format_field(value, format_spec)
+        return text.replace("-", "−") if isinstance(value, Real) else text
+
+
+_NUMBERS = _Numbers()
+
+
+@cache
+def _joined(text: str) -> str:
+    """A text of a file, its paragraphs on one line each."""
+    return re.sub(r"(?<!\n)(?<!\$\$)\n(?!\n|\$\$)", " ", text.strip("\n"))
 
 
 @cache

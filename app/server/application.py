@@ -12,6 +12,8 @@ from app.kit import assets, cluster, push, seams
 from app.server import headers, health, logs, metrics
 from engine import settings
 
+SWITCH = 0.001  # s after which a thread that computes leaves Python to one that waits: what is sent passes several such waits
+
 
 def parts(slugs: Iterable[str]) -> dict[str, Any]:
     """Arguments of `st.App`, for lessons of these slugs. Ends the process with status 1, and a line each, if settings are wrong."""
@@ -19,6 +21,7 @@ def parts(slugs: Iterable[str]) -> dict[str, Any]:
         _refuse([f"{line}." for line in wrong] + ["All settings: python -m engine.settings"])
     if (address := settings.value("DASK")) and (wrong := cluster.check(address)):
         _refuse([*wrong, "The server does not start; without POSTERIOR_LAB_DASK it does its work itself."])
+    sys.setswitchinterval(SWITCH)
     logs.install()
     seams.keep_to_the_page()
     seams.picture_first()

@@ -97,7 +97,8 @@ class ArchitectureRun(Resumable):
         dim = self._largest.dim
         depths = range(shallowest, deepest + 1)
         self._dims = np.array([architecture_of(network, k, d).dim for d in depths for k in self._widths])
-        self._moves = [WithinMove(self.target, self._rules, self._dims, settings) for _ in range(self.chains)]
+        move = WithinMove(self.target, self._rules, self._dims, settings)
+        self._moves = [move.on(self.target) for _ in range(self.chains)]
         self._warmup_evaluations = np.zeros(self.chains, dtype=np.int64)
         self._chains = self._begin()
         self._make_room()

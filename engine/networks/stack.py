@@ -99,9 +99,10 @@ class Networks:
         """Values of every layer after the input: (R, m, n_l), the outputs before the softmax last."""
         values, found = x[None], []
         for depth, layer in enumerate(self.layers):
-            values = _times(values, layer[part, :-1]) + layer[part, -1:]
+            values = _times(values, layer[part, :-1])
+            values += layer[part, -1:]  # in place, as below: these arrays are large
             if depth < len(self.layers) - 1:
-                values = np.maximum(values, 0.0) if self.activation == "relu" else np.tanh(values)
+                np.maximum(values, 0.0, out=values) if self.activation == "relu" else np.tanh(values, out=values)
             found.append(values)
         return found
 
@@ -121,5 +122,7 @@ def _back(weights: Single, slopes: Single) -> Single:
 
 
 def _softmax(z: Single) -> Single:
-    e = np.exp(z - z.max(axis=-1, keepdims=True))
-    return e / e.sum(axis=-1, keepdims=True)
+    e = z - z.max(axis=-1, keepdims=True)
+    np.exp(e, out=e)
+    e /= e.sum(axis=-1, keepdims=True)
+    return e

@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, ClassVar
 
 from engine.spec import Spec, SpecError, choice, integer, number, text, validate
@@ -34,6 +34,7 @@ FAMILIES: dict[str, Callable[..., Target]] = {
 }
 
 
+@cache
 def parameters_of(name: str) -> tuple[str, ...]:
     """The parameters that matter for the family `name`, in the order of its builder. Raises SpecError for an unknown
     name.

@@ -46,6 +46,7 @@ ESTIMATORS = ("reparameterised", "score")
 EXACT, NO_JACOBIAN, ENTROPY_SIGN, NO_SCALING = range(4)
 VARIANTS = ("exact", "no_jacobian", "entropy_sign", "no_scaling")
 DETAILS = ("path", "samples")
+ROWS = 32  # of parameters whose ELBO one thread works out at a time
 
 
 class Plan(NamedTuple):
@@ -409,13 +410,15 @@ def elbo(
         noise = rng.standard_normal((whole_number("draws", draws, 2), target.dim))
         weight = np.full(len(noise), 1.0 / len(noise))
     energy, spread, entropy = np.empty(len(rows)), np.empty(len(rows)), np.empty(len(rows))
-    ints, scratch = target.buffers()
-    done = 0
-    for n in ticket.pieces(len(rows)):
-        part = slice(done, done + n)
+
+    def some(first: int) -> None:
+        ticket.look()
+        part = slice(first, first + ROWS)
+        ints, scratch = target.buffers()
         into = energy[part], spread[part], entropy[part]
         _elbos(target.address, target.data, ints, scratch, maps, rows[part], noise, weight, *into)
-        done += n
+
+    ticket.each(some, range(0, len(rows), ROWS))
     error = np.zeros(len(rows)) if draws is None else np.sqrt(spread / (len(noise) - 1))
     return Elbo(energy, entropy, error)
 

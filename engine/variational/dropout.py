@@ -14,6 +14,8 @@ keep, one for a layer, through masks sigmoid((logit keep + logit u) / temperatur
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -88,6 +90,20 @@ class Point(WeightBlocks):
         return 1.0
 
 
+class _Odds(NamedTuple):
+    """What follows from the odds of keeping an input, of every layer.
+
+    keep, factors : (layers,) the probability, and what an input that is kept is multiplied by
+    entropy : of all masks
+    used : expected share of the weights that a draw uses
+    """
+
+    keep: NDArray[np.float64]
+    factors: NDArray[np.float64]
+    entropy: float
+    used: float
+
+
 class Dropout(Point):
     """Weights, and the probability of every layer's inputs to be kept.
 
@@ -96,7 +112,7 @@ class Dropout(Point):
     """
 
     noisy = True
-    _kept: tuple[bytes, NDArray[np.float64], NDArray[np.float64]] | None = None  # see `_odds`
+    _kept: tuple[bytes, _Odds] | None = None  # see `_odds`
 
     def __init__(
         self,
@@ -122,19 +138,29 @@ class Dropout(Point):
     @property
     def keep(self) -> NDArray[np.float64]:
         """(layers,) probability that an input of a layer is kept."""
-        return self._odds()[0]
+        return self._odds().keep
 
     def _factors(self) -> NDArray[np.float64]:
-        return self._odds()[1]
+        return self._odds().factors
 
-    def _odds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """`keep`, and what an input that is kept is multiplied by: worked out once for these `logits`."""
+    def _odds(self) -> _Odds:
+        """Worked out once for these `logits`."""
         at = self.logits.tobytes()
         if self._kept is None or self._kept[0] != at:
             keep = 1.0 / (1.0 + np.exp(-self.logits))
-            self._kept = at, keep, 1.0 / keep if self.scaling == "inverse" else np.ones(self.shape.layers)
+            factors = 1.0 / keep if self.scaling == "inverse" else np.ones(self.shape.layers)
+            self._kept = at, _Odds(keep, factors, self._entropy(keep), self._used(keep))
             self._precisions = None
-        return self._kept[1:]
+        return self._kept[1]
+
+    def _entropy(self, keep: NDArray[np.float64]) -> float:
+        inner = np.clip(keep, 1e-300, 1.0 - 1e-16)
+        each = -(inner * np.log(inner) + (1.0 - inner) * np.log1p(-inner))
+        return float(np.dot(self.shape.sizes[:-1], each))
+
+    def _used(self, keep: NDArray[np.float64]) -> float:
+        used = sum(k * (w.shape[0] - 1) * w.shape[1] + w.shape[1] for k, w in zip(keep, self.shape.split(self.weights), strict=True))
+        return float(used / self.shape.weights)
 
     def begin_noise(self, work: Workspace, key: Key) -> None:
         """Draw the masks of a minibatch."""
@@ -176,10 +202,7 @@ class Dropout(Point):
 
     def kl(self) -> float:
         """The approximation in the module's text, without its constant."""
-        keep = self.keep
-        inner = np.clip(keep, 1e-300, 1.0 - 1e-16)
-        entropy = -(inner * np.log(inner) + (1.0 - inner) * np.log1p(-inner))
-        return super().kl() - float(np.dot(self.shape.sizes[:-1], entropy))
+        return super().kl() - self._odds().entropy
 
     def sample(self, rng: np.random.Generator) -> Single:
         """Weights (weights,) under one draw of all masks, the same for every input."""
@@ -191,8 +214,7 @@ class Dropout(Point):
 
     def density(self) -> float:
         """Expected share of the weights that a draw uses: those of units that are kept, and all biases."""
-        used = sum(k * (w.shape[0] - 1) * w.shape[1] + w.shape[1] for k, w in zip(self.keep, self.shape.split(self.weights), strict=True))
-        return float(used / self.shape.weights)
+        return self._odds().used
 
 
 @single_kernel

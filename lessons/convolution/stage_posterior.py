@@ -89,12 +89,13 @@ def _words(made: Scene, spec: ConvolutionLesson, state: State, found: Spread) ->
     a, b = flat[:, found.a], flat[:, found.b]
     made.readout("weights", WORDS.phrase("posterior.weights_card", weights=KERNEL**2, places=SIDE**2))
     for name, place, values in (("A", found.a, a), ("B", found.b, b)):
-        words = WORDS.phrase("posterior.place_card", place=name, mean=mean[place]).replace("-", "−")
-        made.readout(f"at-{name.lower()}", words, show="at", value=values, away=(values - mean[place]) / sd[place])
+        words, about = WORDS.phrase("posterior.place_card", place=name), np.full(DRAWS, mean[place])
+        away = (values - mean[place]) / sd[place]
+        made.readout(f"at-{name.lower()}", words, show="at", withheld=name == "B", value=values, away=away, mean=about)  # asked is B
     so_far = np.array([np.corrcoef(a[:n], b[:n])[0, 1] if n > 2 else np.nan for n in range(1, DRAWS + 1)])
     exact = np.where(np.isnan(so_far), np.nan, found.rho)  # not before there is something to compare: it is asked about
     made.readout("rho", WORDS.phrase("posterior.correlation_card"), show="at", r=so_far, exact=exact)
     after, active = found.pooled.std(axis=0).mean(), found.active.std(axis=0).mean()
-    made.readout("spread", WORDS.phrase("posterior.spread_card", before=found.sd.mean(), after=after, active=active))
+    made.readout("spread", WORDS.phrase("posterior.spread_card", before=found.sd.mean(), after=after, active=active), withheld=True)
     made.say(WORDS.phrase("posterior.said"), a=a, b=b)
     made.table({"map at A": a, "map at B": b, "mean of the map": flat.mean(axis=1), "correlation so far": so_far})

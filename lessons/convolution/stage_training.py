@@ -19,9 +19,8 @@ from lessons.convolution.spec import WORDS, ConvolutionLesson
 from lessons.convolution.training import LOOKS, TESTED, Look, State, is_large
 from lessons.families.sheets import sheet
 
-PLAN = "filters*8 sds*8 / elbo*5 accuracy*5 kl*6"
-LARGE_PLAN = "filters*7 sds*7 seen*4 / elbo*5 accuracy*5 kl*4 says*4"
-HEIGHTS = (215, 225)
+PLAN, HEIGHTS = "filters*17 sds*17 / elbo*10 accuracy*10 kl*14", (215, 225)
+LARGE_PLAN, LARGE_HEIGHTS = "filters*9 sds*9 / elbo*9 accuracy*9 / kl*9 seen*3 says*6", (190, 190, 200)
 ROWS = {8: 2, 32: 4}  # of a sheet with so many filters
 GRAIN = {3: 8, 5: 4}  # cells of a weight along an edge: the player smooths, and weights should be seen as such
 LAYERS = tuple(WORDS["layers"].values())
@@ -35,8 +34,8 @@ def draw(spec: ConvolutionLesson, state: State | None) -> bytes:
     looks = state.looks
     label = WORDS.phrase("training.picture")
     large = is_large(spec)
-    plan = LARGE_PLAN if large else PLAN
-    made = begin(spec, state, len(looks), label, rate=5.0, total=None if state.done else LOOKS + 1).layout(plan, HEIGHTS)
+    plan = (LARGE_PLAN, LARGE_HEIGHTS) if large else (PLAN, HEIGHTS)
+    made = begin(spec, state, len(looks), label, rate=5.0, total=None if state.done else LOOKS + 1).layout(*plan)
     means, sds = (np.stack([getattr(look, name) for look in looks]) for name in ("mean", "sd"))
     title = WORDS.phrase("training.means", filters=means.shape[1])
     _sheet(made, "filters", title, means, -most(means), most(means), "diverging", WORDS.phrase("stage.weight"))

@@ -17,6 +17,7 @@ from lessons.digits.analysis import Reading
 from lessons.digits.spec import WORDS, DigitsSpec
 from lessons.families.digit_posteriors import sources
 from lessons.families.digit_posteriors.spec import NAMES
+from lessons.families.digit_posteriors.strip import digit_axis, probability_axis, strip
 
 HEIGHT = 205
 SMALL = 190
@@ -61,31 +62,16 @@ def picture(spec: DigitsSpec, networks: Networks, note: str = "") -> bytes:
 
 def _strip(made: Scene, reading: Reading) -> None:
     count, classes = reading.draws.shape
-    # side by side, so that many networks of one opinion show as a band
-    spread = (np.arange(count) / max(count - 1, 1) - 0.5) * 0.7
-    at = np.arange(classes)[:, None] + spread
     panel = made.panel(
         "strip",
         title=WORDS.phrase("stage.strip", networks=count),
-        x=_digits(classes),
-        y=Axis(WORDS.phrase("stage.probability"), -0.02, 1.02),
+        x=digit_axis(classes),
+        y=probability_axis(),
         place=(5, 0, 12, 1),
         height=HEIGHT,
     )
-    for digit in range(classes):
-        dots = np.column_stack([at[digit], reading.draws[:, digit]])
-        name = WORDS.phrase("stage.each") if digit == 0 else None
-        panel.points(dots, show="upto", role="posterior", size=2.0, alpha=0.55, label=name)
-    # the average of the first 1, 2, ... networks: a short line over each digit, broken in between
-    ends = np.array([-0.4, 0.4, np.nan])
-    averages = np.empty((count, classes, 3, 2))
-    averages[..., 0] = np.arange(classes)[:, None] + ends
-    averages[..., 1] = reading.mean[:, :, None]
-    panel.path(averages.reshape(count, -1, 2), at=np.arange(count), role="ink", width=2.6, label=WORDS.phrase("stage.average"))
-    for digit in range(classes):
-        here = np.column_stack([at[digit], reading.draws[:, digit]])
-        name = WORDS.phrase("stage.this_network") if digit == 0 else None
-        panel.points(here, show="at", role="highlight", shape="diamond", size=5.0, label=name)
+    each, average, this = (WORDS.phrase(f"stage.{name}") for name in ("each", "average", "this_network"))
+    strip(panel, reading.draws, reading.mean, each, average, this)
 
 
 def _votes(made: Scene, reading: Reading) -> None:
@@ -94,10 +80,6 @@ def _votes(made: Scene, reading: Reading) -> None:
     panel = made.panel("votes", title=WORDS.phrase("stage.votes"), x=None, y=share, place=(0, 1, 7, 1), height=SMALL)
     names = [str(digit) for digit in range(classes)]
     panel.counts(reading.says, classes, names, role="class-1", label=WORDS.phrase("stage.voters"))
-
-
-def _digits(classes: int) -> Axis:
-    return Axis(WORDS.phrase("stage.digit"), -0.6, classes - 0.4, ticks=[(digit, str(digit)) for digit in range(classes)])
 
 
 def _image(made: Scene, spec: DigitsSpec, reading: Reading) -> None:
@@ -160,17 +142,20 @@ def _words(made: Scene, spec: DigitsSpec, reading: Reading, note: str) -> None:
         made.readout("truth", WORDS.phrase("stage.truth_card", number=spec.number, digit=truth))
     best = reading.mean.argmax(axis=1)
     top = reading.mean.max(axis=1)
-    made.readout("average", WORDS.phrase("stage.average_card"), n=n, best=best, top=top, votes=_votes_for(reading, best), show="at")
+    so_far = {"n": n, "best": best, "top": top, "votes": _votes_for(reading, best)}
+    made.readout("average", WORDS.phrase("stage.average_card"), show="at", withheld=True, **so_far)  # one network says much of all
     made.readout(
         "parts",
         WORDS.phrase("stage.uncertainty_card", classes=classes, most=np.log(classes)),
+        withheld=True,
         total=reading.total,
         aleatoric=reading.aleatoric,
         epistemic=reading.epistemic,
         show="at",
     )
-    made.readout("network", WORDS.phrase("stage.network_card"), n=n, says=reading.says, sure=reading.draws.max(axis=1), show="at")
-    made.say(WORDS.phrase("stage.said"), n=n, best=best, top=top, total=reading.total, epistemic=reading.epistemic)
+    alone = {"n": n, "says": reading.says, "sure": reading.draws.max(axis=1)}
+    made.readout("network", WORDS.phrase("stage.network_card"), show="at", withheld=True, **alone)
+    made.say(WORDS.phrase("stage.said"), withheld=True, n=n, best=best, top=top, total=reading.total, epistemic=reading.epistemic)
     columns: dict[str, Any] = {"network": n, "says": reading.says}
     columns |= {f"P({digit})": reading.draws[:, digit] for digit in range(classes)}
     columns |= {f"{name} so far (nats)": getattr(reading, name) for name in PARTS}

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from datasets.images import Images
 from datasets.xor import xor
 from engine import ticket
 from engine.diagnostics import Summary, summarise
@@ -26,7 +27,9 @@ from engine.samplers import run as runs
 from engine.samplers.run import Run
 from engine.training import activation
 from engine.variational import NetworkFit, NetworkRun, start_network
-from lessons.dropout.spec import PLANE, REACH, WORDS, DropoutSpec
+from lessons.dropout import digits
+from lessons.dropout.spec import PLANE, REACH, WORDS, DropoutSpec, factor
+from lessons.families.digit_posteriors.training import inputs
 
 Array = NDArray[np.float64]
 
@@ -130,11 +133,6 @@ def keeps(spec: DropoutSpec) -> tuple[float, float]:
     """Probabilities that an input and that a hidden unit is kept: the given or the learned ones."""
     inputs, units = fit(spec).posterior.keep
     return float(inputs), float(units)
-
-
-def factor(spec: DropoutSpec, keep: float) -> float:
-    """What a unit that is kept is multiplied by."""
-    return 1.0 / keep if spec.scaling == "inverse" else 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -448,7 +446,9 @@ def _warmed(spec: DropoutSpec) -> Run:
 
 
 def kernels(spec: DropoutSpec) -> list[Kernel]:
-    """NUTS beside it, with the step size and mass of its first chain."""
+    """NUTS beside it, with the step size and mass of its first chain; none where it does not run."""
+    if spec.data == "digits":
+        return []
     run = _warmed(spec.sampled_alone())
     model = joint_model(run.target)
     return [] if model is None else [TransitionKernel(model, run.method, run.adaptation)]
@@ -456,6 +456,8 @@ def kernels(spec: DropoutSpec) -> list[Kernel]:
 
 def audit(spec: DropoutSpec, cancel: Any) -> list[Check]:
     """The training's gradient where p is fixed, the scaling, the engine's masks against every mask counted."""
+    if spec.data == "digits":
+        return _audit_digits(spec, cancel)
     found = [_scaling_check(spec), _mask_check(spec)]
     if spec.method == "mc_dropout":
         run = training(spec)
@@ -468,6 +470,8 @@ def checks(spec: DropoutSpec, cancel: Any) -> list[Check]:
     """Has training come to rest, do the chains beside it agree? How far dropout is from them is shown, and no
     mistake.
     """
+    if spec.data == "digits":
+        return _checks_digits(spec)
     found = [rest_check(fit(spec).history.elbo)]
     chains = study(spec, cancel)
     if chains is None:
@@ -505,10 +509,14 @@ def _scaling_check(spec: DropoutSpec) -> Check:
     keep = keeps(spec)[1]
     every, share = masks(spec.units, keep)
     average = share @ (every @ (here.units(spec, at) * here.output * factor(spec, keep)).T) + here.bias
-    off = switched_off(spec, at)
-    size = float(np.abs(average - here.bias).max())
-    apart = float(np.abs(off - average).max()) / max(size, 1e-300)
     against = WORDS.phrase("checks.average", masks=len(share))
+    return _scaled(spec, keep, switched_off(spec, at), average, here.bias, against)
+
+
+def _scaled(spec: DropoutSpec, keep: float, off: Array, average: Array, bias: Any, against: str) -> Check:
+    """Whether outputs with dropout switched off are those `average` over all masks, which `against` tells of."""
+    size = float(np.abs(average - bias).max())
+    apart = float(np.abs(off - average).max()) / max(size, 1e-300)
     if apart < SAME:
         if spec.scaling == "none":
             return Check("scaling", "unknown", apart, SAME, WORDS.phrase("checks.nothing_shows", against=against), kind="kernel")
@@ -543,5 +551,69 @@ def _mask_check(spec: DropoutSpec) -> Check:
         words = WORDS.phrase("checks.masks", passes=len(values), masks=exact.masks, **found)
         z = moments.mean(axis=0) / np.sqrt(np.diag(covariance))
         return looked(number, "masks", z, correlation_of(covariance), words, kind="kernel")
+
+    return two_looks(look)
+
+
+# Checks of the network that reads digits ------------------------------------------------------------------------------
+
+STEPS, SEEN, FEW_SEEN = 6, 100, 40  # of training, and images of few and of many pixels, where its gradient is checked
+READ = 200  # test images at which the scaling is checked
+PASSES = 2000  # compared with what is known of all masks, at a first look
+
+
+def _audit_digits(spec: DropoutSpec, cancel: Any) -> list[Check]:
+    """The same, without counting: the output adds up over the units, so mean and variance over all masks are known."""
+    fit, data = digits.ended(spec).fit, digits.data_of(spec)
+    found = [_scaling_check_of_digits(spec, fit, data), _mask_check_of_digits(spec, fit)]
+    if spec.method == "mc_dropout":
+        some = FEW_SEEN if digits.is_large(spec) else SEEN
+        run = start_network(inputs(data)[:some], data.y[:some], digits.network_spec(spec))
+        run.advance(STEPS)
+        found.append(training_gradient_check(run, spec.seed, cancel))
+    return found
+
+
+def _checks_digits(spec: DropoutSpec) -> list[Check]:
+    """Has training come to rest? How far it is from the posterior nobody knows: NUTS does not sample so many weights."""
+    fit = digits.ended(spec).fit
+    words = WORDS.phrase("checks.many_weights", weights=fit.shape.weights)
+    return [rest_check(fit.history.elbo), unknown(WORDS.phrase("checks.apart"), words, kind="numbers")]
+
+
+def _scaling_check_of_digits(spec: DropoutSpec, fit: NetworkFit, data: Images) -> Check:
+    """The engine's network without masks against the average over those of the units, at test images."""
+    keep, x = float(fit.posterior.keep[1]), data.x_test[:READ]
+    found = digits.parts_of(fit, x)
+    average = digits.over_masks(np.moveaxis(found.parts, 1, 2), found.bias, keep, factor(spec, keep)).mean
+    off = digits.outputs(fit, x, fit.posterior.expected())
+    return _scaled(spec, keep, off, average, found.bias, WORDS.phrase("checks.average_uncounted", units=spec.hidden))
+
+
+def _mask_check_of_digits(spec: DropoutSpec, fit: NetworkFit) -> Check:
+    """Log odds at x* of the engine's passes, in exact sds from their exact mean, given the pixels that each keeps."""
+    x = digits.image_of(spec)[0]
+    here = digits.parts_of(fit, x)
+    pair = one, other = digits.rivals(here)
+    if digits.log_odds(spec, fit, here, pair).sd[0] < STILL and not digits.drops_pixels(fit):
+        values = digits.passes(fit, x, READ, spec.seed).outputs
+        off = float(np.ptp(values[:, one] - values[:, other]))
+        return Check("masks", "pass" if off < STILL else "fail", off, STILL, WORDS.phrase("checks.nothing_dropped", off=off), kind="kernel")
+
+    def look(number: int, work: int) -> Check:
+        count = PASSES * work
+        z, third, fourth = np.empty((3, count))
+        known = digits.log_odds(spec, fit, here, pair)
+        for row, weights in enumerate(digits.drawn(fit, count, spec.seed + LATER * number)):
+            if digits.drops_pixels(fit):
+                known = digits.log_odds(spec, fit, digits.parts_of(fit, x, fit.shape.split(weights)[0]), pair)
+            said = digits.outputs(fit, x, weights)[0]
+            z[row] = (said[one] - said[other] - known.mean[0]) / known.sd[0]
+            third[row], fourth[row] = known.third[0] / known.sd[0] ** 3, known.fourth[0] / known.sd[0] ** 4
+        covariance = np.array([[1.0, third.mean()], [third.mean(), fourth.mean() - 1.0]]) / count
+        covariance += np.diag([SAME, 2.0 * SAME]) ** 2  # single precision
+        words = WORDS.phrase("checks.masks_uncounted", passes=count, units=spec.hidden, mean=z.mean(), variance=np.mean(z**2))
+        moments = np.array([z.mean(), np.mean(z**2) - 1.0])
+        return looked(number, "masks", moments / np.sqrt(np.diag(covariance)), correlation_of(covariance), words, kind="kernel")
 
     return two_looks(look)

@@ -10,7 +10,7 @@ from app.kit import charts, theme
 from app.kit.charts import Column, Figure, Table
 from app.kit.text import chains, number
 from engine.diagnostics import cost
-from lessons.dropout import analysis
+from lessons.dropout import analysis, digit_panels
 from lessons.dropout.analysis import KEEPS, Study
 from lessons.dropout.spec import WORDS, DropoutSpec
 
@@ -20,6 +20,8 @@ TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)  # of logarithmic
 
 def panels(spec: DropoutSpec, cancel: Any) -> list[Figure | Table]:
     """The figures and tables of the present settings."""
+    if spec.data == "digits":
+        return digit_panels.panels(spec, cancel)
     study = analysis.study(spec, cancel)
     if study is None:
         return []
@@ -154,6 +156,8 @@ def _more_data(spec: DropoutSpec, cancel: Any) -> Figure:
 
 def diagnostics(spec: DropoutSpec, cancel: Any) -> Table:
     """R-hat and effective draws of the function values, and what each side cost."""
+    if spec.data == "digits":
+        return digit_panels.cost(spec)
     study = analysis.study(spec, cancel)
     if study is None:
         return Table(WORDS.phrase("panels.agree"), {"stopped": []})

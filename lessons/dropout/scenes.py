@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from app.kit import theme
 from app.kit.player import scene as pictured
 from app.kit.player.scene import Axis, Editable, Panel, Place, Scene, Show
-from lessons.dropout import analysis
+from lessons.dropout import analysis, digit_scenes
 from lessons.dropout.analysis import CELLS, Exact, Passes, Study
-from lessons.dropout.spec import HEIGHT, MAX_POINTS, PLANE, REACH, WORDS, DropoutSpec
+from lessons.dropout.spec import HEIGHT, MAX_POINTS, OF_DIGITS, PLANE, REACH, WORDS, DropoutSpec
 
 Array = NDArray[np.float64]
 
@@ -27,11 +27,20 @@ VIEW = (-PLANE, PLANE)
 
 def scene(spec: DropoutSpec, window: int | None = None) -> bytes:
     """The passes, without the posterior. `window` is not used: a pass has no inside here."""
-    return picture(spec, None)
+    return digit_scenes.scene(spec) if spec.data == "digits" else picture(spec, None)
 
 
-def live(spec: DropoutSpec) -> Callable[[Any], bytes]:
-    """The body of the long run: NUTS on the same network, its band growing beside that of the passes."""
+def grow(spec: DropoutSpec, job: Any) -> bytes | None:
+    """The same; of a network that reads digits with pictures on the way while it learns."""
+    return digit_scenes.grow(spec, job) if spec.data == "digits" else picture(spec, None)
+
+
+def live(spec: DropoutSpec) -> Callable[[Any], bytes] | None:
+    """The body of the long run: NUTS on the same network, its band growing beside that of the passes. None where NUTS cannot
+    sample so many weights.
+    """
+    if spec.data == "digits":
+        return None
 
     def body(job: Any) -> bytes:
         run, found = analysis.begin(spec), None
@@ -51,7 +60,7 @@ def picture(spec: DropoutSpec, study: Study | None) -> bytes:
     """The scene, with the posterior as far as it has been sampled."""
     passes, exact = analysis.passes(spec), analysis.everywhere(spec)
     made = Scene(
-        run=repr(spec),
+        run=_name(spec),
         steps=spec.passes,
         rate=RATE,
         autoplay=True,
@@ -71,6 +80,11 @@ def picture(spec: DropoutSpec, study: Study | None) -> bytes:
         _average(made, spec, passes, (12, 2, 8, 1))
     _words(made, spec, passes, exact, study)
     return made.encode()
+
+
+def _name(spec: DropoutSpec) -> str:
+    """Of a run: all that decides it, so without the fields that the network of digits alone reads, which stand last."""
+    return repr(spec).partition(f", {OF_DIGITS[0]}=")[0] + ")"
 
 
 def running(values: Array) -> tuple[Array, Array]:

@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from app.kit.charts import Column
 from app.kit.words import Words
-from engine import states
+from engine import states, ticket
 from engine.ticket import Lock
 from engine.variational import NetworkFit, NetworkRun
 
@@ -41,6 +42,20 @@ def bent(total: int, looks: int, power: float = 2.0) -> tuple[int, ...]:
     for k in range(1, looks + 1):
         steps.append(max(steps[-1] + 1, round(total * (k / looks) ** power)))
     return (*(step for step in steps if step < total), total)
+
+
+def cost(state: State[Any, Any], **own: float) -> dict[str, Column]:
+    """Columns of what a training was and took; `own`: what its method adds to them, by name."""
+    fit, history = state.fit, state.fit.history
+    return {
+        "weights": [fit.shape.weights],
+        "steps": [int(history.step[-1])],
+        "seconds": [state.seconds],
+        "ELBO (nats)": [float(history.elbo[-1])],
+        "energy (nats)": [float(history.energy[-1])],
+        **{name: [value] for name, value in own.items()},
+        "training images right (%)": [f"{100 * history.accuracy[-1]:.1f}"],
+    }
 
 
 class Watched(Generic[Fit, Look]):
@@ -96,6 +111,13 @@ class Watched(Generic[Fit, Look]):
                 return None
             self.advance(stop)
         return self.state
+
+    def ended(self) -> State[Fit, Look]:
+        """Train to the end. Raises InterruptedError where nobody wants it any more."""
+        state = self.finish(ticket.stopped)
+        if state is None:
+            raise InterruptedError
+        return state
 
     def grown(self, picture: Callable[[State[Fit, Look]], bytes], job: Any, first: float) -> bytes | None:
         """The picture of its end, with pictures on the way, the first after `first` seconds of training; None when

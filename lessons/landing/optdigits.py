@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from app.kit import files
 from datasets.files import OPTDIGITS_TEST, OPTDIGITS_TRAIN
 from datasets.files import optdigits as read
-from datasets.images import Images, digit_components, digits
+from datasets.images import Images, component_share, digit_components, digits
 from engine.kept import kept
 from engine.spec import SpecError
 
@@ -40,3 +40,8 @@ def data_set(file: str, classes: int, rows: int) -> tuple[NDArray[np.float64], N
     file : reference of a reader's own OptDigits; empty: the bundled digits
     """
     return digit_components(own_images(file) if file else digits(), classes, rows // classes, COMPONENTS)
+
+
+def share(file: str, classes: int, rows: int) -> float:
+    """Of the variance of these images, what is left in `COMPONENTS` components, from 0 to 1."""
+    return component_share(own_images(file) if file else digits(), classes, rows // classes, COMPONENTS)

@@ -15,7 +15,7 @@ from datasets.images import digits
 from engine.diagnostics import summarise
 from engine.evidence import ModelProbabilities
 from lessons.families.growing.sizes import HELD
-from lessons.landing import analysis
+from lessons.landing import analysis, optdigits
 from lessons.landing.analysis import Outcome, Race, called
 from lessons.landing.scenes import exact_now
 from lessons.landing.spec import THESIS, WORDS, LandingSpec
@@ -110,9 +110,11 @@ def learned_from(spec: LandingSpec) -> str:
     """Which images the digits of this run are, beside those of the thesis."""
     setting = THESIS[spec.setting]
     each = setting.rows // setting.classes
+    share = 100.0 * optdigits.share(spec.digits, setting.classes, setting.rows)
+    held = WORDS.phrase("thesis.components", components=optdigits.COMPONENTS, share=share, rows=setting.rows)
     if spec.digits:
-        return WORDS.phrase("thesis.own_images", each=each, rows=OPTDIGITS_TRAIN)
-    return WORDS.phrase("thesis.bundled_images", each=each, rows=len(digits().labels))
+        return f"{WORDS.phrase('thesis.own_images', each=each, rows=OPTDIGITS_TRAIN)} {held}"
+    return f"{WORDS.phrase('thesis.bundled_images', each=each, rows=len(digits().labels))} {held}"
 
 
 def landed(outcome: Outcome) -> str:

@@ -149,7 +149,7 @@ def _sum(made: Scene, spec: LandingSpec, curves: Array, hurdle: Array, value: Ar
         x=Axis(WORDS.phrase(f"stage.along_{spec.jump}"), 0, states + 0.2),
         y=Axis(WORDS.phrase("stage.nats"), low, high),
         place=(0, 1, 12 if wide else 7, 1),
-        height=230,
+        height=300,
     )
     cut = np.clip(curves, low, high)
     panel.line(np.arange(states + 1.0), cut, show="at", role="likelihood", width=3.0)
@@ -174,7 +174,7 @@ def _bars(made: Scene, found: analysis.Stage, where: list[tuple[int, int]], stat
                 weights[n, s] = row.gained
     reach = float(np.clip(np.quantile(np.abs(weights), 0.99), 0.5, 20.0))
     y = Axis(WORDS.phrase("stage.nats"), -1.1 * reach, 1.1 * reach)
-    panel = made.panel("weights", title=WORDS.phrase("stage.weights"), y=y, place=(7, 1, 5, 1), height=230)
+    panel = made.panel("weights", title=WORDS.phrase("stage.weights"), y=y, place=(7, 1, 5, 1), height=300)
     labels = [str(s + 1) if states <= 10 or s % 4 == 3 else "" for s in range(states)]
     panel.bars(weights, labels=labels, role="likelihood")
 

@@ -60,7 +60,15 @@ class Estimates:
     @lazy
     def reported(self) -> Array:
         """The standard error each run reports of itself: s/√n, or s/n by mistake."""
-        found = self.runs.standard_errors()
+        return self._reported(slice(None))
+
+    @lazy
+    def own(self) -> Array:
+        """(draws,) that of the run on stage."""
+        return self._reported(slice(1))[0]
+
+    def _reported(self, some: slice) -> Array:
+        found = self.runs.standard_errors(some)
         return found / np.sqrt(self.n) if self.spec.mistake == "band" else found
 
     @lazy

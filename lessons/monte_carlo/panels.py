@@ -94,7 +94,7 @@ def diagnostics(spec: MonteCarloLesson, cancel: object = None) -> Table:
         "exact": [float(here.integral.mean)] * len(at),
         "typical error": [float(here.typical[n - 1]) for n in at],
         "σ/√n": [float(here.exact_error[n - 1]) for n in at],
-        "reported by this run": [float(here.reported[0, n - 1]) for n in at],
+        "reported by this run": [float(here.own[n - 1]) for n in at],
         "95 % band held the truth": [f"{100 * here.coverage(n):.0f} %" if math.isfinite(here.integral.mean) else "–" for n in at],
     }
     what = WORDS.phrase("stage.root_mean_square") if here.finite else WORDS.phrase("stage.median")

@@ -162,7 +162,7 @@ def _running(picture: Scene, here: Estimates) -> None:
                 width=1.5,
                 label=WORDS.phrase("stage.truth") if side > 0.0 else None,
             )
-    band = here.reported[0]
+    band = here.own
     panel.line(
         n,
         means[0],
@@ -212,10 +212,14 @@ def _error(picture: Scene, here: Estimates) -> None:
 def _central(picture: Scene, here: Estimates) -> None:
     z, middle = here.standardised, 0.5 * (EDGES[1:] + EDGES[:-1])
     repetitions, draws = z.shape
-    cell = np.clip((z - EDGES[0]) / (EDGES[1] - EDGES[0]), 0.0, len(middle) - 1.0)  # beyond the ends: outermost bars
-    known = ~np.isnan(cell)
-    flat = (np.arange(draws) * len(middle) + np.where(known, cell, 0.0).astype(int))[known]
-    heights = np.bincount(flat, minlength=draws * len(middle)).reshape(draws, len(middle)) / repetitions
+    bars = len(middle) + 1  # the last, which is not shown, of what is not known
+    cell = z - EDGES[0]
+    cell /= EDGES[1] - EDGES[0]
+    np.clip(cell, 0.0, len(middle) - 1.0, out=cell)  # beyond the ends: outermost bars
+    cell[np.isnan(cell)] = len(middle)
+    flat = cell.astype(int)
+    flat += np.arange(draws) * bars
+    heights = np.bincount(flat.ravel(), minlength=draws * bars).reshape(draws, bars)[:, :-1] / repetitions
     width = EDGES[1] - EDGES[0]
     if math.isnan(here.integral.mean):
         truth, name, title = 1.0 / (math.pi * (1.0 + middle**2)) * width, "Cauchy", WORDS.phrase("stage.averages")
@@ -236,7 +240,7 @@ def _central(picture: Scene, here: Estimates) -> None:
 
 def _sums(picture: Scene, here: Estimates) -> None:
     spec, n, values, means = here.spec, here.n, here.runs.values[0], here.runs.means[0]
-    total, se = np.cumsum(values), here.reported[0]
+    total, se = np.cumsum(values), here.own
     steps = spec.draws
     x = here.runs.points
     at = "({x:.3f}, {y:.3f}" + (", …)" if x.shape[1] > 2 else ")") if x.shape[1] > 1 else "{x:.4g}"

@@ -125,7 +125,7 @@ def fit_panel(made: Scene, spec: OccamSpec, fit: Array, known: ArchitectureEvide
         title=WORDS.phrase("stage.fit" if known is None else "stage.fit_and_evidence"),
         x=Axis(WORDS.phrase("stage.hidden_units_k"), 0.5, spec.highest + 0.5),
         y=Axis(WORDS.phrase("stage.nats"), low, high),
-        place=(11, 0, 9, 1),
+        place=(11, 1, 9, 1),
         height=HEIGHT,
     )
     label = WORDS.phrase("stage.fit_so_far")
@@ -151,7 +151,7 @@ def map_panel(made: Scene, spec: OccamSpec, recording: ArchitectureRecording) ->
         title=WORDS.phrase("stage.mean"),
         x=Axis("x₁", *VIEW, ticks=ticks),
         y=Axis("x₂", *VIEW, ticks=ticks),
-        place=(11, 1, 9, 1),
+        place=(11, 0, 9, 1),
         equal=True,
         height=HEIGHT,
         editable=editable,

@@ -147,7 +147,7 @@ def _words(picture: Scene, found: analysis.Found, values: Array, j: int, stride:
     numbers = {"r": float(summary.rhat[j]), "b": float(summary.ess_bulk[j]), "t": float(summary.ess_tail[j])}
     numbers |= {"m": float(summary.mean[j]), "e": float(summary.mcse_mean[j])}
     constant = {key: np.full(values.shape[1], value) for key, value in numbers.items()}
-    picture.readout("rhat", WORDS.phrase("stage.rhat_card"), r=constant["r"], b=constant["b"], t=constant["t"])
+    picture.readout("rhat", WORDS.phrase("stage.rhat_card"), withheld=True, r=constant["r"], b=constant["b"], t=constant["t"])
     sure = float(found.decimals[j])
     picture.readout(
         "mean",
@@ -155,6 +155,7 @@ def _words(picture: Scene, found: analysis.Found, values: Array, j: int, stride:
         m=constant["m"],
         e=constant["e"],
         d=np.full(values.shape[1], sure if sure >= 0.0 else np.nan),
+        withheld=True,
     )
     stands_out = [*findings.sentences(found), WORDS.phrase("findings.none")][0]
     picture.line("finding", _plain(stands_out))

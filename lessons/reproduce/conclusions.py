@@ -98,9 +98,9 @@ def _separates(n: Numbers) -> Told:
 
 
 def _approximation(n: Numbers) -> Told:
-    gap = n["steyn-7.1"]["ga"].value
-    numbers = WORDS.phrase("conclusions.approximation.numbers", gap=gap)
-    return Told(HOLDS if gap > 1e-9 else DOES_NOT, numbers)
+    gap, (dense, convolution) = n["steyn-7.1"]["ga"].value, (n[id]["GA less inconsistency"].value for id in SCORED)
+    numbers = WORDS.phrase("conclusions.approximation.numbers", gap=gap, dense=dense, convolution=convolution)
+    return Told(HOLDS if min(gap, dense, convolution) > 1e-9 else DOES_NOT, numbers)
 
 
 def _highest(n: Numbers) -> Told:
@@ -181,7 +181,7 @@ def _settles(n: Numbers) -> Told:
 CONCLUSIONS = (
     Conclusion("steyn", "convolution", BOTH, True, _convolution),
     Conclusion("steyn", "separates", BOTH, False, _separates),
-    Conclusion("steyn", "approximation", ("steyn-7.1",), False, _approximation),
+    Conclusion("steyn", "approximation", ("steyn-7.1", *SCORED), False, _approximation),
     Conclusion("steyn", "highest", SCORED, False, _highest),
     Conclusion("steyn", "linear", SCORED, False, _linear),
     Conclusion("steyn", "dropout", ("steyn-6.7",), False, _dropout),

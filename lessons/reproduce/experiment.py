@@ -23,7 +23,7 @@ VERDICTS = (AGREES, DIFFERS, UNTOLD, NOT_RUN)
 QUICK, FULL = "quick", "full"
 A_PART, ALL_PARTS = "part", "parts"
 RESAMPLED = 100
-BLUNT = 0.25  # a gap that may be as large as this share of the print is no agreement
+BLUNT = 0.25  # a gap that may be as large as this share of the print is no agreement; what leaves more of a gap, no reason
 
 Part = dict[str, Any]
 
@@ -49,7 +49,8 @@ class Cell:
     because : why the exact value is what it is
     tried : changed settings: the key of the outcome of each, and what was changed, a clause
     no_reason : keys of those whose agreement explains nothing: choices of ours where the print says nothing, and settings
-        that the work's own files rule out
+        that the work's own files rule out, or numbers beside it
+    fits_also : keys of cells of the same picture that a changed setting must fit, too, before it is a reason
     parts : of how many parts it is at least, such as the largest of ten
     """
 
@@ -63,6 +64,7 @@ class Cell:
     because: str = ""
     tried: Mapping[str, str] = field(default_factory=dict)
     no_reason: Sequence[str] = ()
+    fits_also: Sequence[str] = ()
     parts: int = 1
 
 
@@ -89,7 +91,7 @@ class Experiment:
     """One table or figure.
 
     id : "author-table"; source, title, topic : for people
-    settings : as printed; chosen : what is not printed, and our choice
+    settings : as printed; chosen : what is not printed, and our choice; by_form : the same where a form has its own
     needs : data sets that are not bundled
     parts : independent pieces of work in the quick and in the full form; seconds : of each form on two cores
     run : (number of the part, form) -> numbers of that part
@@ -111,6 +113,7 @@ class Experiment:
     seconds: tuple[int, int] = (1, 1)
     settings: Sequence[str] = ()
     chosen: Sequence[str] = ()
+    by_form: Mapping[str, Sequence[str]] = field(default_factory=dict)
     needs: Sequence[str] = ()
     combine: Callable[[Sequence[Part]], Mapping[str, Estimate]] = field(default=lambda parts: averages(parts))
     exact: Callable[[], Mapping[str, float]] = dict
@@ -128,6 +131,10 @@ class Experiment:
     def count(self, form: str) -> int:
         """Parts of a form."""
         return self.parts[form == FULL]
+
+    def choices(self, form: str) -> Sequence[str]:
+        """Ours, where the print says nothing, in this form."""
+        return (*self.chosen, *self.by_form.get(form, ()))
 
 
 def worded(id: str, cells: Sequence[Cell], values: Mapping[str, Any] | None = None, **data: Any) -> Experiment:
@@ -156,7 +163,7 @@ def worded(id: str, cells: Sequence[Cell], values: Mapping[str, Any] | None = No
             )
             for cell in cells
         ),
-        **{name: said[name] for name in ("title", "settings", "chosen", "tolerance", "covers") if name in said} | data,
+        **{name: said[name] for name in ("title", "settings", "chosen", "by_form", "tolerance", "covers") if name in said} | data,
     )
 
 
@@ -207,9 +214,9 @@ def judge(experiment: Experiment, cell: Cell, outcome: Outcome | None) -> Verdic
 
     It agrees where the gap is at most the rounding of the print and `SURE` standard errors, ours and its own, unless
     these may be as large as `BLUNT` of the print, or a changed setting that was tried comes nearer: then it cannot be
-    told. If it does not agree, it differs where a changed setting that may be a reason agrees and moves
-    our number by more than that may be off by chance, or where the exact value is known and the print misses that too,
-    however ours scatters; else it cannot be told as long as settings are not printed.
+    told. If it does not agree, it differs where a changed setting that may be a reason agrees (see `_look`), or where the
+    exact value is known and the print misses that too, however ours scatters; else it cannot be told as long as settings
+    are not printed.
     """
     if outcome is None:
         why = WORDS.phrase("why.data", names=", ".join(experiment.needs)) if experiment.needs else WORDS.phrase("why.not_yet")
@@ -231,22 +238,32 @@ def judge(experiment: Experiment, cell: Cell, outcome: Outcome | None) -> Verdic
         if abs(nearest.value - cell.printed) < abs(ours.value - cell.printed):
             return Verdict(ours, exact, z, UNTOLD, WORDS.phrase("why.nearer", change=change, value=shown(nearest, cell)))
         return Verdict(ours, exact, z, AGREES, _within(ours, cell))
-    agreeing = [_fits(other, cell) and SURE * _scatter(other, cell) < abs(ours.value - other.value) for other, _ in others]
-    tried = "; ".join(
-        (
-            WORDS.phrase("why.agreeing", change=change, value=shown(other, cell))
-            if agrees
-            else WORDS.phrase("why.other", change=change, value=shown(other, cell))
-        )
-        for (other, change), agrees in sorted(zip(others, agreeing, strict=True), key=lambda each: not each[1])
-    )
-    if any(agrees and key not in cell.no_reason for (key, _), agrees in zip(changes, agreeing, strict=True)):
+    looks = [_look(experiment, cell, outcome, key, change) for key, change in changes]
+    tried = "; ".join(said for _, said in sorted(looks, key=lambda look: not look[0]))
+    if any(agrees and key not in cell.no_reason for (key, _), (agrees, _) in zip(changes, looks, strict=True)):
         return Verdict(ours, exact, z, DIFFERS, tried)
     if exact is not None and missed:
         proof = f": {cell.because}" if cell.because else ""
         why = WORDS.phrase("why.exact", value=shown(Estimate(exact), cell), proof=proof)
         return Verdict(ours, exact, z, DIFFERS, "; ".join(filter(None, (why, tried))))
     return Verdict(ours, exact, z, UNTOLD, WORDS.phrase("why.open", tried=tried or WORDS.phrase("why.untried")))
+
+
+def _look(experiment: Experiment, cell: Cell, outcome: Outcome, key: str, change: str) -> tuple[bool, str]:
+    """Whether a changed setting may be why ours is another number, and what is said of it. It agrees, moves ours by more
+    than chance, leaves little of the gap, and agrees with the other numbers of the picture."""
+    ours, other = outcome.estimates[cell.key], outcome.estimates[key]
+    value = shown(other, cell)
+    if not (_fits(other, cell) and SURE * _scatter(other, cell) < abs(ours.value - other.value)):
+        return False, WORDS.phrase("why.other", change=change, value=value)
+    left = max(0.0, abs(other.value - cell.printed) - cell.half) / (abs(ours.value - cell.printed) - cell.half)
+    if left > BLUNT:
+        return False, WORDS.phrase("why.rough", change=change, value=value, left=left)
+    for beside in (each for each in experiment.cells if each.key in cell.fits_also):
+        found = outcome.estimates[beside.key + key.removeprefix(cell.key)]
+        if not _fits(found, beside):
+            return False, WORDS.phrase("why.misses", change=change, value=value, label=beside.label, other=shown(found, beside))
+    return True, WORDS.phrase("why.agreeing", change=change, value=value)
 
 
 def _scatter(estimate: Estimate, cell: Cell) -> float:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from lessons.reproduce.experiment import AGREES, DIFFERS, UNTOLD, WORDS
-from lessons.reproduce.report import rows
+from lessons.reproduce.report import rows, work
 
 FIGURE = Path(__file__).parents[2] / "docs" / "reproduced.svg"
 WIDTH, ROW, TOP, BOTTOM, LEFT = 760, 2.6, 34, 34, 150
@@ -46,7 +46,7 @@ def text() -> str:
         lines.append(_element("text", kind, x=LEFT + 20 + 150 * i, y=20, fill=INK))
     first: dict[str, int] = {}
     for i, row in enumerate(shown):
-        first.setdefault(f"{row.experiment.source.author.split(',')[0]} {row.experiment.source.year}", i)
+        first.setdefault(work(row.experiment), i)
         look: dict[str, Any] = {"r": 2.6, "fill": COLOURS[row.verdict.kind], "fill-opacity": 0.8}
         lines.append(_element("circle", cx=f"{x(row.verdict.z or 0.0):.1f}", cy=f"{TOP + ROW * (i + 0.5):.1f}", **look))
     for name, i in first.items():

@@ -5,13 +5,15 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 
 import streamlit as st
 
-from app.kit import follow, jobs, messages, seams
+from app.kit import follow, frame, jobs, messages, seams, startup, words
 from app.kit.visit import session
 from engine import turns
 from lessons.reproduce import again, pictures, report, store
+from lessons.reproduce.errata.numbers import errata
 from lessons.reproduce.experiment import QUICK, VERDICTS, WORDS, Experiment, Outcome, judge
 from lessons.reproduce.registry import BY_ID, missing
 from lessons.reproduce.report import Row
@@ -19,10 +21,13 @@ from lessons.reproduce.report import Row
 ALL = "all"
 FIRST = "berezowski-5.6"  # open where the address names none: it is told best
 ID = "id"  # of the address: the experiment that is open
+LESSONS = Path(__file__).parents[1]
 
 
 def show() -> None:
     """The whole page."""
+    frame.dress()
+    startup.load_charts()
     st.title(WORDS.title, anchor=False)
     st.markdown(WORDS.promise)
     every = list(report.rows())
@@ -42,6 +47,7 @@ def show() -> None:
     for experiment in dict.fromkeys(row.experiment.id for row in rows):
         own = [row for row in rows if row.experiment.id == experiment]
         with st.expander(f"{_named(own[0].experiment)} · {_tally(own)}"):
+            st.markdown(WORDS.phrase("page.open", id=experiment))
             follow.panels(pictures.table(own, own[0].experiment.source.place))
     with st.expander(WORDS.phrase("page.conclusions")):
         follow.panels(pictures.concluded())
@@ -89,24 +95,25 @@ def _experiment(rows: Sequence[Row]) -> None:
         return
     st.query_params[ID] = id
     experiment = BY_ID[id]
-    said = [WORDS.phrase("page.stands", **dataclasses.asdict(experiment.source))]
-    if experiment.settings:
-        said.append(WORDS.phrase("page.settings", settings="; ".join(experiment.settings)))
-    if experiment.chosen:
-        said.append(WORDS.phrase("page.chosen", chosen="; ".join(experiment.chosen)))
-    st.markdown(" ".join([*said, WORDS.phrase("page.tolerance", tolerance=experiment.tolerance)]))
+    told = st.container()  # above the button, whose press decides which form it tells
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         pressed = st.button(WORDS.phrase("page.run"), key=f"reproduce/run/{id}", disabled=bool(missing(experiment)))
         for link in experiment.links:
-            lesson = link.partition("?")[0].strip("/").replace("-", " ")
-            st.markdown(WORDS.phrase("page.see", lesson=lesson, link=link.removeprefix("/")))
+            st.markdown(WORDS.phrase("page.see", lesson=lesson_title(link), link=link.removeprefix("/")))
+        for erratum in errata():
+            if erratum.row == id:
+                st.markdown(WORDS.phrase("page.erratum", title=erratum.title, id=erratum.id))
     if lacking := missing(experiment):
         st.markdown(WORDS.phrase("page.lacking", names=", ".join(lacking)))
     else:
-        st.markdown(WORDS.phrase("page.takes", seconds=experiment.seconds[0], id=id))
+        takes = WORDS.phrase("page.takes", seconds=experiment.seconds[0], id=id)
+        own = experiment.by_form.get(QUICK)
+        st.markdown(" ".join([takes, WORDS.phrase("page.quick", choices="; ".join(own))]) if own else takes)
     if pressed:
         st.session_state["reproduce/running"] = id
-    if st.session_state.get("reproduce/running") == id:
+    here = st.session_state.get("reproduce/running") == id
+    told.markdown(_told(experiment, experiment.choices(QUICK) if here else report.choices(experiment)))
+    if here:
         job = jobs.pool().submit((session(), "reproduce"), ("reproduce", id), again.quick, id, rank=turns.AFTER, local=True)
         st.fragment(_watch, run_every=jobs.LOOK if job.active else None)(job, experiment, job.active)
         return
@@ -114,6 +121,22 @@ def _experiment(rows: Sequence[Row]) -> None:
         _shown([row for row in report.rows() if row.experiment is experiment], WORDS.phrase("page.kept", ran=report.ran(experiment)))
         if more := report.beside(experiment):
             follow.panels(pictures.besides(more))
+
+
+def lesson_title(link: str) -> str:
+    """What the lesson is called to which a link leads."""
+    slug = link.partition("?")[0].strip("/")
+    return words.head(LESSONS / slug.replace("-", "_"))["title"]
+
+
+def _told(experiment: Experiment, chosen: Sequence[str]) -> str:
+    """Where it stands in print, its settings, these choices of ours, and how large a gap may be."""
+    said = [WORDS.phrase("page.stands", **dataclasses.asdict(experiment.source))]
+    if experiment.settings:
+        said.append(WORDS.phrase("page.settings", settings="; ".join(experiment.settings)))
+    if chosen:
+        said.append(WORDS.phrase("page.chosen", chosen="; ".join(chosen)))
+    return " ".join([*said, WORDS.phrase("page.tolerance", tolerance=experiment.tolerance)])
 
 
 def _watch(job: jobs.Job, experiment: Experiment, polled: bool) -> None:
@@ -144,4 +167,5 @@ def _shown(rows: Sequence[Row], title: str) -> None:
 
 
 if seams.running():
-    show()
+    with st.container(key="reproduce"):
+        show()

@@ -38,7 +38,12 @@ def forest(rows: Sequence[Row]) -> Figure:
         )
     for at in (-3.0, 0.0, 3.0):
         figure.add_vline(x=at, line={"color": theme.colour("truth"), "width": 1, "dash": "dot" if at else "solid"})
-    figure.update_yaxes(showticklabels=False, autorange="reversed", title=None)
+    works: dict[str, int] = {}  # where each begins
+    for i, row in enumerate(shown):
+        works.setdefault(report.work(row.experiment), i)
+    figure.update_yaxes(
+        range=[len(shown), -1.0], tickvals=[i - 0.5 for i in works.values()], ticktext=list(works), automargin=True, title=None
+    )
     figure.update_xaxes(range=[-FARTHEST - 0.5, FARTHEST + 0.5])
     alt, caption = WORDS.phrase("pictures.all_alt", count=len(shown)), WORDS.phrase("pictures.all_caption", farthest=FARTHEST)
     return Figure(WORDS.phrase("pictures.all"), figure, alt, caption)
@@ -99,15 +104,21 @@ def not_here() -> Table:
     )
 
 
+def _whole(number: str) -> str:
+    """A number with its error and its unit, on one line."""
+    return number.replace(" ", "\u00a0")
+
+
 def table(rows: Sequence[Row], title: str) -> Table:
-    """The rows, as docs/REPRODUCED.md has them."""
+    """The rows, as docs/REPRODUCED.md has them; without a column of exact values where none is known."""
+    exact = [_whole(report.exact(row)) or "–" for row in rows]
     return Table(
         title,
         {
             "number": [row.cell.label for row in rows],
-            "printed": [report.printed(row.cell) for row in rows],
-            "ours": [report.ours(row) for row in rows],
-            "exact": [report.exact(row) or "–" for row in rows],
+            "printed": [_whole(report.printed(row.cell)) for row in rows],
+            "ours": [_whole(report.ours(row)) for row in rows],
+            **({"exact": exact} if any(value != "–" for value in exact) else {}),
             "verdict": [row.verdict.kind for row in rows],
             "why": [row.verdict.why for row in rows],
         },

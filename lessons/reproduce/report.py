@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lessons.reproduce import conclusions, store
-from lessons.reproduce.experiment import NOT_RUN, VERDICTS, WORDS, Cell, Estimate, Experiment, Verdict, judge, shown
+from lessons.reproduce.experiment import FULL, NOT_RUN, VERDICTS, WORDS, Cell, Estimate, Experiment, Verdict, judge, shown
 from lessons.reproduce.registry import EXPERIMENTS, NOT_HERE
 
 PAGE = Path(__file__).parents[2] / "docs" / "REPRODUCED.md"
@@ -54,6 +54,11 @@ def exact(row: Row) -> str:
     return "" if row.verdict.exact is None else shown(Estimate(row.verdict.exact), row.cell)
 
 
+def work(experiment: Experiment) -> str:
+    """The work that it is of, in short."""
+    return f"{experiment.source.author.partition(',')[0]} {experiment.source.year}"
+
+
 def ran(experiment: Experiment) -> str:
     """In which form it was run, and how much of it."""
     kept = store.result(experiment.id)
@@ -65,6 +70,16 @@ def ran(experiment: Experiment) -> str:
     if parts == 1:
         return WORDS.phrase("document.ran_one", form=form, parts=parts, seconds=seconds)
     return WORDS.phrase("document.ran", form=form, parts=parts, seconds=seconds)
+
+
+def choices(experiment: Experiment) -> tuple[str, ...]:
+    """Ours in the form that was run, as its print does not say; of what has not run, in the full form."""
+    kept = store.result(experiment.id)
+    if kept is None:
+        return tuple(experiment.choices(FULL))
+    form, parts, count = kept["form"], kept["parts"], experiment.count(kept["form"])
+    some = (WORDS.phrase("document.some_parts", parts=parts, count=count),) if form == FULL and parts < count else ()
+    return (*experiment.choices(form), *some)
 
 
 def beside(experiment: Experiment) -> list[tuple[str, str]]:
@@ -99,8 +114,8 @@ def text() -> str:
     for experiment in EXPERIMENTS:
         known = {"title": experiment.title, "ran": ran(experiment), **dataclasses.asdict(experiment.source)}
         lines += [f"## {experiment.id}", "", WORDS.phrase("document.experiment", **known)]
-        if experiment.chosen:
-            lines.append(WORDS.phrase("document.chosen", chosen="; ".join(experiment.chosen)))
+        if chosen := choices(experiment):
+            lines.append(WORDS.phrase("document.chosen", chosen="; ".join(chosen)))
         lines += [WORDS.phrase("document.tolerance", tolerance=experiment.tolerance), ""]
         own = [row for row in every if row.experiment is experiment]
         cells = [(row.cell.label, printed(row.cell), ours(row), exact(row), row.verdict.kind, row.verdict.why) for row in own]

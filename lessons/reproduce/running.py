@@ -29,7 +29,7 @@ def run(chosen: Sequence[Experiment], form: str, cores: int, cluster: slices.Pla
     most : parts of each that are wanted now; by default all
     """
     counts = {e.id: min(e.count(form), most or e.count(form)) for e in chosen}
-    todo = [(e.id, n) for e in chosen for n in range(counts[e.id]) if store.read_part(e.id, form, n) is None]
+    todo = [(e.id, n) for e in chosen for n in range(counts[e.id]) if store.read_part(e, form, n) is None]
     each = {e.id: e.seconds[form == FULL] / e.count(form) for e in chosen}
     total, done, started = sum(each[id] for id, _ in todo), 0.0, time.perf_counter()
     waiting = {e.id: sum(id == e.id for id, _ in todo) for e in chosen}
@@ -64,7 +64,7 @@ def _there(todo: Sequence[Which], form: str, cluster: slices.Place) -> Iterator[
         for which in todo:
             sent.send(which, which)
         for (id, number), kept, _ in sent:
-            store.write(store.part_path(id, form, number), kept)
+            store.keep_part(BY_ID[id], form, number, **kept)
             yield id, number
 
 
@@ -82,12 +82,13 @@ def _here(todo: Sequence[Which], form: str, cores: int) -> Iterator[Which]:
 
 def _keep(which: Which, form: str) -> None:
     """Compute a part and put it on disk: it is there even if whoever asked for it is not any more."""
-    store.write(store.part_path(which[0], form, which[1]), work(which, form))
+    id, number = which
+    store.keep_part(BY_ID[id], form, number, **work(which, form))
 
 
 def finish(experiment: Experiment, form: str) -> None:
     """Make the result of an experiment from the parts that are there, all or the first of them."""
-    kept = [store.read_part(experiment.id, form, number) for number in range(experiment.count(form))]
+    kept = [store.read_part(experiment, form, number) for number in range(experiment.count(form))]
     parts = [part for part in kept if part is not None]
     outcome = outcome_of(experiment, [part for part, _ in parts])
     store.keep(experiment, form, outcome, sum(seconds for _, seconds in parts), len(parts))

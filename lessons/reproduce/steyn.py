@@ -327,9 +327,10 @@ def _trained(id: str, network: str, right: float, sd: float, inconsistency: floa
 
 def _scored(of: str, network: str, ga: float, wrong: int, **data: Any) -> Experiment:
     """What else the network of the experiment `of` tells."""
+    quick, full = EPOCHS[of]
     return worded(
         id=f"{of}-scores",
-        values={"network": WORDS.phrase(f"steyn.{network}"), "of": of, "draws": DRAWS, "turned": TURNED},
+        values={"network": WORDS.phrase(f"steyn.{network}"), "of": of, "full": full, "quick": quick, "draws": DRAWS, "turned": TURNED},
         needs=("mnist",),
         parts=(1, 5),
         run=_more_of(of),

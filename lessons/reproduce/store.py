@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import platform
@@ -12,6 +13,7 @@ from typing import Any
 from datasets.remote import cache_folder
 from engine import settings
 from engine.spec import SpecError
+from lessons.reproduce import made_of
 from lessons.reproduce.experiment import FULL, WORDS, Estimate, Experiment, Outcome, Part
 
 RESULTS = Path(__file__).with_name("results")
@@ -43,13 +45,29 @@ def write(path: Path, content: Any) -> None:
         raise
 
 
-def read_part(id: str, form: str, number: int) -> tuple[Part, float] | None:
-    """A part and its seconds; None where it is not there, or not whole."""
+def keep_part(experiment: Experiment, form: str, number: int, part: Part, seconds: float) -> None:
+    """Put a part on disk, with what it hangs on and the sum of its numbers."""
+    kept = {"part": part, "seconds": seconds, "made_of": made_of.stamp(experiment), "sum": _sum(part)}
+    write(part_path(experiment.id, form, number), kept)
+
+
+def read_part(experiment: Experiment, form: str, number: int) -> tuple[Part, float] | None:
+    """A part and its seconds; None where it is not there. One that is not whole, or of other settings, is thrown away."""
+    path = part_path(experiment.id, form, number)
     try:
-        kept = json.loads(part_path(id, form, number).read_text(encoding="utf-8"))
-        return kept["part"], kept["seconds"]
-    except (OSError, ValueError, KeyError):
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        if (kept["made_of"], kept["sum"]) == (made_of.stamp(experiment), _sum(kept["part"])):
+            return kept["part"], kept["seconds"]
+    except OSError:
         return None
+    except (ValueError, LookupError, TypeError):
+        pass  # damaged
+    path.unlink(missing_ok=True)
+    return None
+
+
+def _sum(part: Part) -> str:
+    return hashlib.sha256(json.dumps(part).encode()).hexdigest()
 
 
 def forget(id: str) -> None:

@@ -189,8 +189,7 @@ def gamma_band(score: Array, wrong: Flags, at: Array, seed: int, level: float = 
     for row in range(RESAMPLES):
         some = np.concatenate([rng.choice(bad, len(bad)), rng.choice(good, len(good))])
         found = scores.gamma_curve(some, np.arange(len(some)) < len(bad))
-        last = np.append(np.diff(found.x) > 0.0, True)
-        heights[row] = np.interp(at, found.x[last], found.y[last])
+        heights[row] = found.heights(at)
     low, high = np.quantile(heights, [0.5 - level / 2, 0.5 + level / 2], axis=0)
     return low, high
 

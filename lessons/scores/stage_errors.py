@@ -31,7 +31,7 @@ def made(spec: ScoresSpec, reading: Reading, trained: bool) -> Scene:
     alpha, gamma = missed / max(wrong.sum(), 1), kept / max((~wrong).sum(), 1)
 
     both = 0 < wrong.sum() < len(wrong)
-    _curves(scene, spec, reading, (alpha, gamma), both, trained)
+    _curves(scene, spec, reading, score, (alpha, gamma), both, trained)
     digit(scene, spec, reading, shown, ((12, 0, 6, 1), (6, 1, 6, 1)))
     strip(scene, spec, score, wrong, (0, 1, 6, 1)).rule(x=cuts, role="highlight", label=WORDS.phrase("errors.threshold"))
     _risk(scene, score, wrong, (missed + kept) / len(wrong), missed / np.maximum(missed + kept, 1))
@@ -61,7 +61,7 @@ def _images(score: Array, wrong: Flags, cuts: Array) -> NDArray[np.int64]:
     return order[np.searchsorted(score[order], cuts)]
 
 
-def _curves(scene: Scene, spec: ScoresSpec, reading: Reading, here: tuple[Array, Array], both: bool, trained: bool) -> None:
+def _curves(scene: Scene, spec: ScoresSpec, reading: Reading, score: Array, here: tuple[Array, Array], both: bool, trained: bool) -> None:
     gamma = scene.panel(
         "gamma",
         title=WORDS.phrase("errors.gamma"),
@@ -86,8 +86,7 @@ def _curves(scene: Scene, spec: ScoresSpec, reading: Reading, here: tuple[Array,
         for name, role, dash in ((spec.against, "class-1", True), (spec.score, "posterior", False)):
             if name == "none":
                 continue
-            score = analysis.values(reading, name)
-            found = analysis.curve(spec, score, wrong)
+            found = analysis.curve(spec, score if name == spec.score else analysis.values(reading, name), wrong)
             if name == spec.score and trained and spec.variant == "exact":
                 _band(gamma, spec, score, wrong)
             _both(gamma, roc, found, role=role, dash=dash, width=2.6 if dash else 2.0, label=NAMES[name])
@@ -137,9 +136,10 @@ def _words(scene: Scene, spec: ScoresSpec, reading: Reading, cuts: Array, missed
         alpha=missed / max(bad, 1),
         gamma=kept / max(good, 1),
         show="at",
+        withheld=True,  # how many are wrong is not known before
         **counts,
     )
-    scene.readout("roc", WORDS.phrase("errors.roc_card", wrong=bad), caught=bad - missed, alarms=good - kept, show="at")
+    scene.readout("roc", WORDS.phrase("errors.roc_card", wrong=bad), caught=bad - missed, alarms=good - kept, show="at", withheld=True)
     scene.readout("image", WORDS.phrase("errors.image_card"), show="at", **said(reading, shown))
     scene.say(WORDS.phrase("errors.said"), k=cuts, **counts)
     scene.table(
@@ -162,7 +162,7 @@ def _summary(scene: Scene, spec: ScoresSpec, reading: Reading, score: Array) -> 
         low, high = analysis.gamma_band(score, wrong, np.array([ALPHA]), spec.seed)
         gamma = scores.gamma(score, wrong, ALPHA)
         text = WORDS.phrase("errors.area_and_gamma_card", area=text, alpha=ALPHA, gamma=gamma, low=low[0], high=high[0])
-    scene.readout("area", text)
+    scene.readout("area", text, withheld=True)
     if "ga" in (spec.score, spec.against):
         cutoff = WORDS.phrase("errors.cutoff_card", cutoff=analysis.cutoff(reading), votes=len(reading.draws) - 1)
-        scene.readout("cutoff", cutoff)
+        scene.readout("cutoff", cutoff, withheld=True)

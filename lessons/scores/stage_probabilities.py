@@ -210,9 +210,9 @@ def bins(spec: ScoresSpec, reading: Reading, trained: bool) -> Scene:
         error=float(analysis.share_error(share, len(y))),
         gap=abs(confidence - share),
     )
-    scene.readout("gap", gap)
+    scene.readout("gap", gap, withheld=True)
     brier, log = (analysis.mean_told(each(p, y)) for each in (scores.brier_scores, scores.log_scores))
-    scene.readout("proper", WORDS.phrase("calibration.proper_card", brier=brier, log=log))
+    scene.readout("proper", WORDS.phrase("calibration.proper_card", brier=brier, log=log), withheld=True)
     scene.say(WORDS.phrase("calibration.said"), b=number, error=error)
     columns: dict[str, NDArray] = {"bins": number, "ECE": error, "ECE, calibrated: median": spread[:, 1]}
     scene.table({**columns, "5 %": spread[:, 0], "95 %": spread[:, 2]})

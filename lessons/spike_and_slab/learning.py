@@ -15,9 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from datasets import remote
 from datasets.images import DIGITS_TRAIN, Images, digits
-from engine import kept, states, ticket
+from engine import kept
 from engine.judge import Check, Verdict, two_looks, unknown
 from engine.judge.looks import correlation_of, looked
 from engine.judge.plant import SHIFTED, is_planted
@@ -26,7 +25,7 @@ from engine.variational import NetworkFit, NetworkRun, NetworkSpec, Prediction, 
 from engine.variational.spike_and_slab_network import prior_inclusion
 from lessons.families import watched
 from lessons.families.digit_posteriors import sources
-from lessons.families.digit_posteriors.training import inputs
+from lessons.families.digit_posteriors.training import begun, inputs
 from lessons.families.watched import Watched
 from lessons.spike_and_slab.spec import WORDS, SpikeAndSlabSpec
 
@@ -46,7 +45,6 @@ RULES: dict[str, dict[str, Any]] = {
 METHODS = WORDS["families"]
 MASKS = 400  # drawn for the check
 LARGE_FRAMES = 24  # a message to the browser holds no more of so many pixels
-REPORTS = 30  # of a training on MNIST, an epoch
 TESTED = 1_000  # images of MNIST that are tested: the first ones
 FORMAT = 1  # of states on disk: another number leaves the old ones behind
 
@@ -87,11 +85,6 @@ def start(settings: NetworkSpec) -> NetworkRun:
     return start_network(data.x, data.y, settings, report_every=-(-steps // FRAMES))
 
 
-def _start_large(settings: NetworkSpec, data: Images) -> NetworkRun:
-    epoch = len(data.y) // settings.batch
-    return start_network(inputs(data), data.y, settings, report_every=max(1, epoch // REPORTS))
-
-
 @dataclass(frozen=True, eq=False)
 class Frame:
     """What one look at the training saw.
@@ -130,7 +123,7 @@ class Learning(Watched[NetworkFit, Frame]):
     def __init__(self, spec: SpikeAndSlabSpec, path: Path | None = None):
         settings, data = network_spec(spec), data_of(spec)
         if is_large(spec):
-            run = _start_large(settings, data)
+            run = begun(data, settings, often=True)
             steps = watched.bent(run.total, LARGE_FRAMES)
         else:
             run = start(settings)
@@ -173,8 +166,7 @@ def shared(spec: SpikeAndSlabSpec) -> Learning:
 
 def state_path(spec: SpikeAndSlabSpec) -> Path:
     """Where its state is kept on disk. The name holds all that it depends on."""
-    about = repr((FORMAT, network_spec(spec), LARGE_FRAMES, sources.mark(sources.images(spec.data))))
-    return states.path_of(remote.trained_folder(), "spike-and-slab", about.encode())
+    return sources.trained_path("spike-and-slab", sources.images(spec.data), FORMAT, network_spec(spec), LARGE_FRAMES)
 
 
 def column(frames: Sequence[Frame], name: str) -> Array:
@@ -208,9 +200,7 @@ def ended(spec: SpikeAndSlabSpec) -> Trained:
     if not is_large(spec):
         run = trained(network_spec(spec))
         return Trained(run.fit(), run.seconds)
-    state = shared(spec).finish(ticket.stopped)
-    if state is None:
-        raise InterruptedError
+    state = shared(spec).ended()
     return Trained(state.fit, state.seconds)
 
 

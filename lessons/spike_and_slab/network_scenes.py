@@ -122,7 +122,7 @@ def _layers(made: Scene, spec: SpikeAndSlabSpec, layers: list[np.ndarray]) -> No
     units, side = spec.units, side_of(layers[0])
     pixels = np.minimum(2.0 * layers[0][:, :-1].mean(axis=2), 255.0)
     x, y = pixel_axes(side)
-    panel = made.panel("pixels", title=WORDS.phrase("network.by_pixel"), x=x, y=y, place=(0, 0, 5, 1), height=HEIGHT)
+    panel = made.panel("pixels", title=WORDS.phrase("network.by_pixel"), x=x, y=y, place=(0, 0, 5, 1), equal=True, height=HEIGHT)
     images = np.rint(pixels).astype(np.uint8).reshape(-1, side, side)[:, ::-1]
     panel.heatmap(images, x=(0, side), y=(0, side), low=0.0, high=0.5, at=shown, colorbar=False)
     title = WORDS.phrase("network.first")

@@ -97,7 +97,7 @@ def _pixels(made: Scene, masks: NDArray[np.bool_], title: str) -> None:
     side = side_of(masks)
     images = levels(counts, SHARE).reshape(-1, side, side)[:, ::-1]
     x, y = pixel_axes(side)
-    panel = made.panel("pixels", title=title, x=x, y=y, place=(0, 0, 5, 1), height=HEIGHT)
+    panel = made.panel("pixels", title=title, x=x, y=y, place=(0, 0, 5, 1), equal=True, height=HEIGHT)
     shown = np.arange(len(images), dtype=np.int32)
     panel.heatmap(images, x=(0, side), y=(0, side), low=0.0, high=SHARE, at=shown, colorbar=False)
 

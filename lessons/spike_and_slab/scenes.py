@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,6 @@ from numpy.typing import NDArray
 from app.kit import theme
 from app.kit.player.scene import MAX_WINDOW, Axis, Phase, Scene, Show
 from app.kit.preview import Preview
-from engine import ticket
 from engine.spike_and_slab import SelectionRecording
 from engine.variational import NetworkFit
 from lessons.families.digit_posteriors import sources
@@ -45,10 +45,7 @@ def _network(spec: SpikeAndSlabSpec) -> bytes:
     here = _viewed(learning.network_part(spec), spec)
     if not learning.is_large(spec):
         return network_scenes.first(here) if spec.view == "training" else network_views.first(here)
-    state = learning.shared(spec).finish(ticket.stopped)
-    if state is None:
-        raise InterruptedError
-    return _large(here, state, "")
+    return _large(here, learning.shared(spec).ended(), "")
 
 
 def _large(spec: SpikeAndSlabSpec, state: State[NetworkFit, Frame], note: str) -> bytes:
@@ -60,11 +57,12 @@ def _large(spec: SpikeAndSlabSpec, state: State[NetworkFit, Frame], note: str) -
 
 def grow(spec: SpikeAndSlabSpec, job: Any) -> bytes | None:
     """The same; of a network that learns MNIST with pictures on the way, while data are fetched and it learns."""
-    if spec.part == "network" and not sources.is_here(spec.data):
-        job.publish(scene(spec))
-        sources.fetch(spec.data, job)
-    if job.is_set():
-        return None
+    if spec.part != "network":
+        return scene(spec)
+    return sources.behind(spec.data, partial(_grown, spec, job), job)
+
+
+def _grown(spec: SpikeAndSlabSpec, job: Any) -> bytes | None:
     if not learning.is_large(spec):
         return scene(spec)
     here = _viewed(learning.network_part(spec), spec)

@@ -105,6 +105,19 @@ def grid(image: Stack, other: Stack, across: str, second: str, xs: ArrayLike, ys
     return both if late == second else both.swapaxes(0, 1)
 
 
+def changed(spec: MapsSpec, xs: ArrayLike, ys: ArrayLike) -> Stack:
+    """`grid` of the image of the settings. Without noise it is the same for every seed."""
+    seed = spec.seed if "noise" in (spec.across, spec.second) else 0
+    columns, rows = (tuple(np.atleast_1d(each).tolist()) for each in (xs, ys))
+    return _changed(sources.present(spec.data), spec.image, spec.other, spec.across, spec.second, columns, rows, seed)
+
+
+@kept
+def _changed(data: str, image: int, other: int, across: str, second: str, xs: tuple[float, ...], ys: tuple[float, ...], seed: int) -> Stack:
+    images, _ = _tests(data)
+    return grid(images[image], images[other], across, second, xs, ys, seed)
+
+
 def amounts(spec: MapsSpec, name: str, count: int) -> Array:
     """(count,) evenly from nothing to as far as this change goes."""
     return np.linspace(0.0, reach(spec, name), count)
@@ -148,13 +161,11 @@ class Sweep(NamedTuple):
 
 def sweep(spec: MapsSpec, networks: Networks) -> Sweep:
     """The steps of the stage."""
-    images, _ = tests(spec)
     xs = amounts(spec, spec.across, STEPS)
-    row = spec.level * reach(spec, spec.second)
-    changed = grid(images[spec.image], images[spec.other], spec.across, spec.second, xs, row, spec.seed)[0]
-    draws = probabilities(networks, changed)
+    images = changed(spec, xs, spec.level * reach(spec, spec.second))[0]
+    draws = probabilities(networks, images)
     assert draws is not None
-    return Sweep(xs, changed, draws, parts(spec, draws))
+    return Sweep(xs, images, draws, parts(spec, draws))
 
 
 class Maps(NamedTuple):
@@ -168,10 +179,8 @@ class Maps(NamedTuple):
 
 def maps(spec: MapsSpec, networks: Networks) -> Maps:
     """Over the two changes; the probability is that of the label, in a morph of either label."""
-    images, _ = tests(spec)
-    xs, ys = amounts(spec, spec.across, COLUMNS), amounts(spec, spec.second, ROWS)
-    changed = grid(images[spec.image], images[spec.other], spec.across, spec.second, xs, ys, spec.seed)
-    draws = probabilities(networks, changed.reshape(-1, *changed.shape[2:]))
+    images = changed(spec, amounts(spec, spec.across, COLUMNS), amounts(spec, spec.second, ROWS))
+    draws = probabilities(networks, images.reshape(-1, *images.shape[2:]))
     assert draws is not None
     found = parts(spec, draws)
     truth = found.mean[:, labels(spec)].sum(axis=1)

@@ -123,11 +123,13 @@ def _words(made: Scene, spec: MapsSpec, both: Both, strange: Outside, steps: int
     names = list(dict.fromkeys(strange.names))
     which = np.array([names.index(name) for name in strange.names[:steps]])
     made.readout("in", WORDS.phrase("stage.inside_card"), label=y, show="at", **_of(said, "in"))
-    made.readout("out", WORDS.phrase("stage.outside_card", names="|".join(names)), which=which, show="at", **_of(said, "out"))
+    made.readout(
+        "out", WORDS.phrase("stage.outside_card", names="|".join(names)), which=which, show="at", withheld=True, **_of(said, "out")
+    )
     n = np.arange(1, steps + 1)
     total, epistemic = (_running(both, part, steps) for part in ("total", "epistemic"))
-    made.readout("auroc", WORDS.phrase("stage.auroc_card"), n=n, total=total, epistemic=epistemic, show="at")
-    made.say(WORDS.phrase("stage.domain_said"), n=n, total=total, epistemic=epistemic)
+    made.readout("auroc", WORDS.phrase("stage.auroc_card"), n=n, total=total, epistemic=epistemic, show="at", withheld=True)
+    made.say(WORDS.phrase("stage.domain_said"), withheld=True, n=n, total=total, epistemic=epistemic)
     made.table({"image": n, "label": y, **columns, "AUROC by total": total, "AUROC by epistemic": epistemic})
 
 

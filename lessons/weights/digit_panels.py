@@ -10,6 +10,7 @@ import numpy as np
 from app.kit.charts import Column, Figure, Table
 from datasets.images import Images
 from engine.variational import NetworkFit
+from lessons.families import watched
 from lessons.families.digit_posteriors import sources
 from lessons.weights import digits
 from lessons.weights.digits import DRAWS
@@ -100,14 +101,5 @@ def _idle(spec: WeightsSpec, fit: NetworkFit, data: Images) -> Table:
 def cost(spec: WeightsSpec) -> Table:
     """What the training was and took."""
     state = digits.ended(spec)
-    fit, history = state.fit, state.fit.history
-    columns: dict[str, Column] = {
-        "weights": [fit.shape.weights],
-        "steps": [int(history.step[-1])],
-        "seconds": [state.seconds],
-        "ELBO (nats)": [float(history.elbo[-1])],
-        "energy (nats)": [float(history.energy[-1])],
-        "KL (nats)": [float(history.kl[-1])],
-        "training images right (%)": [f"{100 * history.accuracy[-1]:.1f}"],
-    }
-    return Table(WORDS.phrase("digit_panels.cost"), columns, WORDS.phrase("digit_panels.cost_caption", batch=fit.spec.batch))
+    columns = watched.cost(state, **{"KL (nats)": float(state.fit.history.kl[-1])})
+    return Table(WORDS.phrase("digit_panels.cost"), columns, WORDS.phrase("digit_panels.cost_caption", batch=state.fit.spec.batch))

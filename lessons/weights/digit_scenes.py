@@ -6,6 +6,7 @@ and what ten networks say of a few digits.
 from __future__ import annotations
 
 import hashlib
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -41,15 +42,8 @@ def scene(spec: WeightsSpec) -> bytes:
 
 
 def grow(spec: WeightsSpec, job: Any) -> bytes | None:
-    """The same, with pictures on the way while the network learns; None when stopped. Data that are not here are fetched
-    behind the picture of what stands in for them.
-    """
-    here, found = sources.is_here(spec.images), _grown(spec, job)
-    if here or found is None:
-        return found
-    job.publish(found)
-    sources.fetch(spec.images, job)
-    return None if job.is_set() else _grown(spec, job)
+    """The same, with pictures on the way while the network learns; None when stopped."""
+    return sources.behind(spec.images, partial(_grown, spec, job), job)
 
 
 def _grown(spec: WeightsSpec, job: Any) -> bytes | None:

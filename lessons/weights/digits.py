@@ -16,16 +16,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from datasets import remote
 from datasets.images import Images
-from engine import kept, states, ticket
+from engine import kept
 from engine.judge import Check, Verdict, unknown
 from engine.judge.plant import SHIFTED, is_planted
 from engine.judge.training import rest_check, training_gradient_check
 from engine.variational import NetworkFit, NetworkRun, NetworkSpec, start_network
 from lessons.families import watched
 from lessons.families.digit_posteriors import sources
-from lessons.families.digit_posteriors.training import inputs
+from lessons.families.digit_posteriors.training import begun, inputs
 from lessons.families.watched import State, Watched
 from lessons.weights import training
 from lessons.weights.spec import WORDS, WeightsSpec
@@ -43,7 +42,6 @@ THRESHOLDS = np.geomspace(0.03, 12.0, 20)  # of |mean| / sd, above which a weigh
 LOST = 0.01  # share of the test images that may be lost where weights are cut
 SMALL: dict[str, Any] = {"epochs": 200, "step_size": 0.01, "initial_sd": 0.02}  # on the bundled digits
 LARGE: dict[str, Any] = {"epochs": 30, "step_size": 0.003, "initial_sd": 0.02}
-REPORTS = 30  # of a training on MNIST, an epoch
 FORMAT = 1  # of states on disk: another number leaves the old ones behind
 
 
@@ -77,8 +75,7 @@ def network_spec(spec: WeightsSpec) -> NetworkSpec:
 def start(spec: WeightsSpec) -> NetworkRun:
     """Its training before the first step."""
     settings, data = network_spec(spec), data_of(spec)
-    every = max(1, len(data.labels) // settings.batch // REPORTS) if is_large(spec) else None
-    return start_network(inputs(data), data.y, settings, report_every=every)
+    return begun(data, settings, often=is_large(spec))
 
 
 # Looks ----------------------------------------------------------------------------------------------------------------
@@ -201,16 +198,12 @@ def state_path(spec: WeightsSpec) -> Path | None:
     """Where the state of the training on MNIST is kept on disk. The name holds all that it depends on."""
     if not is_large(spec):
         return None
-    about = repr((FORMAT, network_spec(spec), LOOKS, sources.mark(sources.images(spec.images))))
-    return states.path_of(remote.trained_folder(), "weights", about.encode())
+    return sources.trained_path("weights", sources.images(spec.images), FORMAT, network_spec(spec), LOOKS)
 
 
 def ended(spec: WeightsSpec) -> State[NetworkFit, Look]:
     """The training at its end. Raises InterruptedError where nobody wants it any more."""
-    state = learning(spec).finish(ticket.stopped)
-    if state is None:
-        raise InterruptedError
-    return state
+    return learning(spec).ended()
 
 
 # Checks ---------------------------------------------------------------------------------------------------------------

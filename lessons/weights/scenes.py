@@ -384,10 +384,10 @@ def _words(made: Scene, spec: WeightsSpec, looks: Sequence[Look]) -> None:
     made.readout("rho", WORDS.phrase(f"stage.card_rho_{spec.prior}"), show=step, gradient=column("rho_gradient"))
     energy, kl = np.array([look.energy for look in looks]), np.array([look.kl for look in looks])
     error, elbo = np.array([look.error for look in looks]), np.array([look.elbo for look in looks])
-    made.readout("elbo", WORDS.phrase("stage.card_elbo"), energy=energy, kl=kl, elbo=elbo, error=error)
+    made.readout("elbo", WORDS.phrase("stage.card_elbo"), energy=energy, kl=kl, elbo=elbo, error=error, withheld=True)  # it may be asked
     steps, draws = np.array([look.step for look in looks]), np.array([look.draw for look in looks])
     middle = np.array([float(np.median(ratio_of(look))) for look in looks])
-    made.say(WORDS.phrase("stage.said"), step=steps, draw=draws, elbo=elbo, ratio=middle)
+    made.say(WORDS.phrase("stage.said"), withheld=True, step=steps, draw=draws, elbo=elbo, ratio=middle)
     made.table(
         {
             "training step": steps,

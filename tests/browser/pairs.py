@@ -1,10 +1,10 @@
 """Two runs behind one beginning: what a step that waits for its prediction may show cannot tell them apart.
 
 `behind(first, second, place)` is the picture of a second run, up to `place` that of the first. All else is the
-second's: what always stands in the picture, words, the table. Only the ranges are the first's, for axes that hold a whole
-run stand still while it plays, and what is given before any run: the truth, the prior, the data. `in_view` is what of a picture cannot
-depend on what comes. A server that has called `install` serves such
-a picture to whoever opens a story's step with another seed than the step's own.
+second's: what always stands in the picture, words, the table, and whole panels that are not on stage there. Only the
+ranges are the first's, for axes that hold a whole run stand still while it plays, and what is given before any run: the
+truth, the prior, the data. `in_view` is what of a picture cannot depend on what comes. A server that has called `install`
+serves such a picture to whoever opens a story's step with another seed than the step's own.
 """
 
 from __future__ import annotations
@@ -32,11 +32,12 @@ DRAWN = ("points", "classes", "mask", "start", "end", "xs", "ys", "values", "fra
 @dataclass(frozen=True)
 class Beginning:
     """What is in view at the place where a step waits: the transitions before `t`, and of `t` what its phases have
-    shown up to `phase`; None: all of it.
+    shown up to `phase`; None: all of it. panels : those on stage; none: all
     """
 
     t: int
     phase: int | None
+    panels: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, cue: direction.Cue, header: dict[str, Any]) -> Beginning:
@@ -44,8 +45,8 @@ class Beginning:
         t, name = cue.until or cue.begins or (-1, None)
         phases = [phase["id"] for phase in header["phases"]]
         if t < 0:
-            return cls(0, 0 if phases else None)
-        return cls(t, None if name is None else phases.index(name))
+            return cls(0, 0 if phases else None, cue.panels)
+        return cls(t, None if name is None else phases.index(name), cue.panels)
 
     def settled(self) -> int:
         """How many transitions count as over."""
@@ -87,6 +88,8 @@ def in_view(blob: bytes, panels: tuple[str, ...] = ()) -> dict[str, Any]:
                 indices = [*(layer[key] for key in DRAWN if isinstance(layer.get(key), int)), *(layer.get("band") or ())]
                 found[f"{name}, drawn"] = [arrays[index].tobytes() for index in indices]
     for line in [*header["readouts"], *header["say"]]:
+        if line.get("held"):
+            continue  # it waits, too
         words = [token for token in line["tokens"] if isinstance(token, str)]
         found[f"words of {line.get('id', 'the voice')}, {line['show']}"] = words
     return found
@@ -96,7 +99,8 @@ class _Pair:
     def __init__(self, first: bytes, second: bytes, begun: Beginning):
         (self.one, self.ones), (self.two, self.twos) = scene.decode(first), scene.decode(second)
         self.begun, self.arrays = begun, list(self.twos)
-        self.cuts: dict[str | None, tuple[int, int, int]] = {}  # of each set: items, those behind the beginning in either
+        # of each set of items: how many, where in the second's the beginning ends, and where it is in the first's
+        self.cuts: dict[str | None, tuple[int, int, slice]] = {}
         self.steps = self.two["steps"]
         phases = [phase["count"] for phase in self.two["phases"]]
         self.inside = phases.index("inner") if "inner" in phases else None
@@ -108,9 +112,12 @@ class _Pair:
         if two["window"] is not None:
             self._windows(one, two)
         for mine, other in zip(two["panels"], one["panels"], strict=True):
-            mine["x"], mine["y"] = other["x"], other["y"]
+            on_stage = not self.begun.panels or mine["id"] in self.begun.panels
+            if on_stage:
+                mine["x"], mine["y"] = other["x"], other["y"]
             for layer, before in zip(mine["layers"], other["layers"], strict=True):
-                self._layer(layer, before)
+                if on_stage or layer["show"]["what"] in (*scene.INNER, *scene.PARTED):  # whose inside is cut for all panels
+                    self._layer(layer, before)
         for cards in ("readouts", "say"):
             for line, before in zip(two[cards], one[cards], strict=True):
                 for name, value in line["values"].items():
@@ -155,22 +162,26 @@ class _Pair:
         """Frames of which each step shows one."""
         mine, other = self.twos[layer[key]], self.ones[before[key]]
         at = self.twos[layer["at"]] + len(other)
-        known = self.begun.settled() + len(at) - self.steps  # with what stands before the first step
+        known = max(self.begun.settled() + len(at) - self.steps, 1)  # with what stands before the first step, or is its own
         at[:known] = self.ones[before["at"]][:known]
         layer[key] = self._add(np.concatenate([other, mine]))
         layer["at"] = self._add(at.astype(np.int32))
 
     def _windows(self, one: dict[str, Any], two: dict[str, Any]) -> None:
-        """The inside of the transitions in view is the first's, with its parts."""
-        assert one["window"]["first"] == two["window"]["first"]
+        """The inside of the transitions in view is the first's, with its parts. The windows may begin at different
+        transitions: a lesson sends as many as fit."""
+        ahead = two["window"]["first"] - one["window"]["first"]
         within = self.inside is None or self.begun.phase is None or self.begun.phase >= self.inside
         opened = max(0, self.begun.t + within - two["window"]["first"])
         sets = {None: (two["window"], one["window"]), **{name: (two["parts"][name], one["parts"][name]) for name in two["parts"]}}
         for name, (entry, before) in sets.items():
             mine, other = self.twos[entry["offsets"]], self.ones[before["offsets"]]
             kept = min(opened, len(mine) - 1)
-            self.cuts[name] = int(mine[-1]), int(mine[kept]), int(other[kept])
-            entry["offsets"] = self._add(np.concatenate([other[: kept + 1], mine[kept + 1 :] - mine[kept] + other[kept]]).astype(np.int32))
+            assert not kept or 0 <= ahead <= ahead + kept < len(other), "the first's inside is not all here"
+            shared = other[ahead : ahead + kept + 1] if kept else other[:1]
+            self.cuts[name] = int(mine[-1]), int(mine[kept]), slice(int(shared[0]), int(shared[-1]))
+            bounds = np.concatenate([shared, mine[kept + 1 :] - mine[kept] + shared[-1]]) - shared[0]
+            entry["offsets"] = self._add(bounds.astype(np.int32))
         for name in two["parts"]:
             entry, before = sets[name]
             for key in ("at", "low", "high"):
@@ -192,7 +203,7 @@ class _Pair:
     def _inner(self, parts: str | None = None) -> Callable[[NDArray, NDArray], NDArray]:
         def cut(mine: NDArray, other: NDArray) -> NDArray:
             total, after, before = self.cuts[parts]
-            return np.concatenate([other[:before], mine[after:]]) if len(mine) == total else mine
+            return np.concatenate([other[before], mine[after:]]) if len(mine) == total else mine
 
         return cut
 
@@ -210,6 +221,7 @@ class _Pair:
 def install() -> None:
     """Serve pairs."""
     shown = stage._picture
+    firsts: dict[tuple[str, Spec, int | None], bytes] = {}
 
     def paired(lesson: Lesson, here: Visit) -> Any:
         work = shown(lesson, here)
@@ -217,14 +229,17 @@ def install() -> None:
         own = None if step is None else direction.staged(lesson, step)
         if direction.asked(lesson, here) is None or own is None or own.seed == here.spec.seed or not here.shows(own):
             return work
-        work.wait(60)
-        first = picture(lesson, here.spec.replace(seed=own.seed), here.window)
-        waiting = copy.copy(here)
-        waiting.answers = {}
-        cue = direction.cue(lesson, waiting, first)
-        assert cue is not None
+        work.heartbeat()  # the page looks at the pair
         pair = copy.copy(work)
-        pair.result = behind(first, work.result, Beginning.of(cue, scene.decode(first)[0]))
+        pair.latest = None  # while it grows there is no pair: its layers come with its length
+        if pair.result is not None:
+            key = lesson.slug, here.spec.replace(seed=own.seed), here.window
+            first = firsts.get(key) or firsts.setdefault(key, picture(lesson, *key[1:]))
+            waiting = copy.copy(here)
+            waiting.answers = {}
+            cue = direction.cue(lesson, waiting, first)
+            assert cue is not None
+            pair.result = behind(first, pair.result, Beginning.of(cue, scene.decode(first)[0]))
         return pair
 
     stage._picture = paired

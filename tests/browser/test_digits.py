@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import PATIENT, Lab, draw, player
+from tests.browser.conftest import PATIENT, Lab, answer, draw, player
 
 ONE = ((0.5, 0.12), (0.5, 0.3), (0.5, 0.5), (0.49, 0.7), (0.49, 0.88))
 
@@ -42,3 +42,18 @@ def test_a_first_visit(lab: Lab):
     page.get_by_text("MC dropout", exact=True).first.click()
     expect(stage).not_to_have_attribute("data-run", run, timeout=PATIENT)
     expect(card.get_by_text(re.compile(r"^average of 100 networks: 1 with"))).to_be_visible(timeout=PATIENT)
+
+
+def test_what_the_first_network_reads_is_told_after_the_lock(lab: Lab):
+    """It says much of what a hundred read, to the eye and to the ear."""
+    page = lab.open("/digits?scenario=corner&story=7")
+    stage = player(page)
+    said = stage.locator(".hidden-text[aria-live]")
+    expect(page.get_by_role("button", name="Lock my prediction and run")).to_be_visible(timeout=PATIENT)
+    expect(said).to_have_text(re.compile(r"^Step 1 of 100"), timeout=PATIENT)
+    expect(stage.get_by_text(re.compile(r"^average of \d"))).to_be_hidden()
+    card = stage.get_by_role("list", name="Arithmetic of this step", include_hidden=True)
+    expect(card).to_be_hidden()  # nothing else stands in it
+    answer(page)
+    expect(stage.get_by_text(re.compile(r"^average of \d"))).to_be_visible()
+    expect(said).to_have_text(re.compile("probability"), timeout=PATIENT)

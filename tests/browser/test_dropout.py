@@ -22,3 +22,14 @@ def test_a_first_visit(lab: Lab):
     page.get_by_role("button", name="Sample the posterior", exact=True).click()
     expect(page.get_by_text("Finished:")).to_be_visible(timeout=PATIENT)
     expect(card.get_by_text(re.compile("draws of NUTS"))).to_be_visible()
+
+
+def test_the_digits_are_read_pass_by_pass(lab: Lab):
+    page = lab.open("/dropout?data=digits&hidden=20&keep=0.8")
+    stage = player(page)
+    expect(stage.locator("canvas").first).to_be_visible(timeout=PATIENT)
+    card = stage.get_by_role("list", name="Arithmetic of this step")
+    expect(card.get_by_text(re.compile(r"all 2\^20 masks, exactly: mean .*, sd .*"))).to_be_visible(timeout=PATIENT)
+    expect(page.get_by_role("button", name="Sample the posterior", exact=True)).to_be_hidden()
+    expect(page.get_by_role("button", name=re.compile("kernel ✓"))).to_be_visible(timeout=PATIENT)
+    expect(page.get_by_text("What the sd follows").first).to_be_visible(timeout=PATIENT)

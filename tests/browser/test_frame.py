@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from app.kit import theme
-from tests.browser.conftest import Lab, hold
+from tests.browser.conftest import PATIENT, Lab, hold
 
 
 def player(page: Page):
@@ -259,3 +259,21 @@ def test_a_slider_on_its_way_marks_the_picture_it_leaves(demo: Lab):
     page.mouse.up()
     expect(stage).not_to_have_attribute("data-run", run)
     expect(stage.get_by_text("Before your change")).to_be_hidden()
+
+
+LEAVE = """path => {
+  history.pushState({}, "", path);
+  dispatchEvent(new PopStateEvent("popstate"));
+  document.querySelector(".st-key-settings [data-testid='stNumberInputStepUp']").click();
+}"""
+
+
+def test_a_press_on_a_page_that_is_left_does_not_go_back_to_it(lab: Lab):
+    page = lab.open("/conjugate?alpha=6&beta=6")
+    expect(page.locator(".st-key-settings").get_by_test_id("stNumberInputStepUp").first).to_be_attached(timeout=PATIENT)
+    page.evaluate(LEAVE, "/hmc?step_size=0.25")
+    expect(page.get_by_role("heading", name="HMC trajectories", exact=True)).to_be_visible(timeout=PATIENT)
+    lab.settled()
+    page.wait_for_timeout(1000)
+    expect(page.get_by_role("heading", name="HMC trajectories", exact=True)).to_be_visible()
+    assert lab.query()["step_size"] == "0.25"

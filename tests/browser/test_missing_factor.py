@@ -32,4 +32,4 @@ def test_a_first_visit(lab: Lab):
     page.get_by_role("button", name="All factors in place").or_(page.get_by_text("All factors in place")).first.click()
     page.wait_for_url(re.compile("scenario=right"))
     lab.settled()
-    expect(card.get_by_text(re.compile("a factor 1 cancels$"))).to_be_visible()
+    expect(card.get_by_text(re.compile("a factor 1, so they cancel$"))).to_be_visible()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import difflib
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -16,15 +17,16 @@ from app import catalogue
 from app.kit import direction, share, story
 from app.kit.lesson import Lesson
 from app.kit.player import scene
-from app.kit.player.scene import Scene
+from app.kit.player.scene import Phase, Scene
 from app.kit.visit import Visit
 from tests.browser import pairs
-from tests.browser.conftest import PATIENT, Lab, answer, player
+from tests.browser.conftest import Lab, answer, player
 from tests.lessons.pages import module
 from tests.server import app_script, served
 
 SEEDS = 700_001, 800_001  # of the hidden run, over that of the step: numbers that mean nothing else on the page
 WARMING = re.compile(r'Preparing the kernels|progressbar "progress"|^$')  # of the server, not of a run
+GROWN = 300_000  # ms that two long runs may take to their ends, or the check of a kernel
 LOOKS = 20  # at a page that comes to rest, at most
 INSTALL = "from tests.browser import pairs\npairs.install()"
 
@@ -94,8 +96,8 @@ def opened(lab: Lab, slug: str, step: int, more: int) -> Page:
     assert spec is not None
     query = share.write(spec.replace(seed=spec.seed + more), told.scenario, step=step)
     lab.page.goto(f"{lab.url}/{slug}?{urlencode(query)}")
+    expect(player(lab.page).get_by_text("Your prediction first")).to_be_visible(timeout=GROWN)
     lab.settled()
-    expect(player(lab.page).get_by_text("Your prediction first")).to_be_visible(timeout=PATIENT)
     return lab.page
 
 
@@ -104,6 +106,7 @@ def seen(page: Page, seed: int) -> dict[str, str]:
     found: dict[str, str] = {}
     for _ in range(LOOKS):
         page.wait_for_timeout(500)
+        expect(page.get_by_role("button", name="kernel ⋯")).to_have_count(0, timeout=GROWN)
         before, found = found, look(page, seed)
         if found == before:
             break
@@ -122,6 +125,12 @@ def look(page: Page, seed: int) -> dict[str, str]:
     }
     told = {name: text.replace(str(seed), "SEED").splitlines() for name, text in found.items()}
     return {name: "\n".join(line for line in lines if not WARMING.search(line)) for name, lines in told.items()}
+
+
+def apart(one: dict[str, str], two: dict[str, str]) -> list[str]:
+    """What tells two looks apart, line by line."""
+    lines = [(name, difflib.unified_diff(one[name].splitlines(), two[name].splitlines(), n=0, lineterm="")) for name in one]
+    return [f"{name}: {line[:300]}" for name, found in lines for line in found if not line.startswith(("---", "+++", "@@"))]
 
 
 @pytest.mark.parametrize("slug,step", today([each for each in ASKING if each[0] not in SLOW]))
@@ -151,7 +160,8 @@ def tiny(run: int, fault: str = "") -> bytes:
     made = Scene(run=str(run), steps=5, label=f"It ends at {run}." if fault == "alt text" else "Draws")
     panel = made.panel("trace", x=("step", 0, 5), y=("draw", 0, 10))
     panel.points(np.column_stack([np.arange(5.0), draws]), show="all" if fault == "mark" else "upto", role="posterior")
-    made.readout("mean", f"mean of all: {run}" if fault == "card" else "mean so far: {m:.2f}", m=draws)
+    made.readout("so-far", "mean so far: {m:.2f}", m=draws)
+    made.readout("mean", f"mean of all: {run}", withheld=fault != "card")
     made.table({"draw": draws})
     return made.encode()
 
@@ -162,6 +172,43 @@ def test_what_gives_a_run_away_is_found(fault: str):
     one, two = (pairs.in_view(pairs.behind(tiny(5, fault), tiny(run, fault), begun)) for run in (3, 7))
     assert (one != two) == bool(fault)
     header, arrays = scene.decode(pairs.behind(tiny(5), tiny(7), begun))
+    assert arrays[header["panels"][0]["layers"][0]["points"]][:, 1].tolist() == [1, 7, 7, 7, 7]
+
+
+def inside(run: int, first: int, wide: int = 4) -> bytes:
+    """A picture of eight transitions of `run`, with two sub-steps each of those of a window."""
+    made = Scene(run=str(run), steps=8, label="Paths", phases=[Phase("go", count="inner"), Phase("decide")])
+    made.window(first, 2 * np.arange(wide + 1))
+    steps = np.repeat(np.arange(first, first + wide), 2)
+    panel = made.panel("path", x=("step", 0, 8), y=("run", 0, 10))
+    panel.points(np.column_stack([steps, np.full(2 * wide, run)]), show="inner")
+    films = np.column_stack([np.arange(8.0), np.full(8, run)])[:, None]
+    made.panel("film", x=("step", 0, 8), y=("run", 0, 10)).path(films, at=np.arange(8))
+    return made.encode()
+
+
+def paths(begun: pairs.Beginning, first: int) -> list[list[float]]:
+    """The sub-steps of run 7 behind the beginning of run 3; `first`: where its own window begins."""
+    header, arrays = scene.decode(pairs.behind(inside(3, first=2), inside(7, first), begun))
+    assert arrays[header["window"]["offsets"]].tolist() == [0, 2, 4, 6, 8]
+    return arrays[header["panels"][0]["layers"][0]["points"]].tolist()
+
+
+def test_windows_that_begin_elsewhere_share_what_is_in_view():
+    assert paths(pairs.Beginning(0, 0), first=4) == [[step, 7] for step in (4, 4, 5, 5, 6, 6, 7, 7)]
+    assert paths(pairs.Beginning(4, None), first=3) == [[3, 3], [3, 3], [4, 3], [4, 3], [5, 7], [5, 7], [6, 7], [6, 7]]
+    with pytest.raises(AssertionError, match="not all here"):
+        paths(pairs.Beginning(4, None), first=0)
+
+
+def test_before_the_first_step_a_film_shows_its_own():
+    header, arrays = scene.decode(pairs.behind(inside(3, first=0), inside(7, first=0), pairs.Beginning(0, 0)))
+    film = header["panels"][1]["layers"][0]
+    assert arrays[film["points"]][arrays[film["at"]], 0, 1].tolist() == [3, 7, 7, 7, 7, 7, 7, 7]
+
+
+def test_a_panel_that_is_not_on_stage_is_not_of_the_beginning():
+    header, arrays = scene.decode(pairs.behind(tiny(5), tiny(7), pairs.Beginning(4, None, ("another",))))
     assert arrays[header["panels"][0]["layers"][0]["points"]][:, 1].tolist() == [1, 7, 7, 7, 7]
 
 
@@ -187,5 +234,5 @@ def test_two_runs_behind_one_beginning_look_the_same_until_the_lock(served_pairs
         answer(page)
         player(page).press("End")
         ends.append(seen(page, spec.seed + more))
-    assert looks[0] == looks[1]
+    assert looks[0] == looks[1], "\n".join(apart(*looks))
     assert ends[0]["picture"] != ends[1]["picture"]

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Locator, Page, WebSocket, expect
 
 from app.kit.player import scene
-from tests.browser.conftest import PATIENT, Lab, player, thumb
+from tests.browser.conftest import PATIENT, Lab, hold, player, thumb
 
 pytestmark = pytest.mark.alone  # a drag is over before a server that shares its cores has the table
 DRAGGED = [("/conjugate?alpha=6&beta=6", "alpha"), ("/hmc?step_size=0.25&steps=12", "step_size"), ("/scores?view=abstain", "answered")]
@@ -34,22 +34,25 @@ def look(stage: Locator) -> str:
     return hashlib.sha256(stage.locator("canvas").first.evaluate("canvas => canvas.toDataURL()").encode()).hexdigest()
 
 
+STATE = """node => [JSON.stringify({ ...node.dataset }),
+  ...[...document.querySelectorAll("input[type=range]")].map((s) => `${s.getAttribute("aria-label")} ${s.getAttribute("value")}`)].join()"""
+
+
 def another(stage: Locator, *seen: str) -> str:
     """What the canvas shows once it is none of these."""
     end = time.monotonic() + 20.0
     while (now := look(stage)) in seen:
-        assert time.monotonic() < end, "each value has its picture"
+        assert time.monotonic() < end, f"each value has its picture: {len(seen)} {stage.evaluate(STATE)}"
         stage.page.wait_for_timeout(50)
     return now
 
 
-def grasp(page: Page, field: str) -> tuple[float, float]:
-    """Put the hand on the thumb of a slider."""
+def grasp(page: Page, field: str) -> Locator:
+    """Put the hand on the thumb of a slider, which may still be moved by what comes after the picture: `hold` it to drag."""
     slider = page.locator(f".st-key-preview-{field} input[type=range]").first
     slider.scroll_into_view_if_needed()
-    place = thumb(slider)
-    page.mouse.move(*place)
-    return place
+    page.mouse.move(*thumb(slider))
+    return slider
 
 
 @pytest.fixture
@@ -65,13 +68,13 @@ def test_the_stage_follows_a_slider_until_its_run_is_there(fresh: Lab, path: str
     page = fresh.open(path)
     stage = player(page)
     expect(stage).to_have_attribute("data-run", re.compile("."), timeout=PATIENT)
-    x, y = grasp(page, field)
+    grasp(page, field)
     expect(stage).to_have_attribute("data-table", re.compile(f"^{field} "), timeout=PATIENT)
     fresh.settled()
-    x, y = grasp(page, field)  # what comes after the picture may have moved it
+    slider = grasp(page, field)
     before, count, address = look(stage), come.count, page.url
     run = stage.get_attribute("data-run")
-    page.mouse.down()
+    x, y = hold(slider)
     looks = []
     for way in (25, 50):
         page.mouse.move(x + way, y, steps=4)
@@ -94,10 +97,10 @@ def test_an_open_question_is_not_answered_by_a_preview(fresh: Lab):
     stage = player(page)
     expect(page.get_by_role("button", name="Lock my prediction and run")).to_be_visible(timeout=PATIENT)
     fresh.settled()
-    x, y = grasp(page, "step_size")
+    slider = grasp(page, "step_size")
     page.wait_for_timeout(1500)
     assert stage.get_attribute("data-table") is None
-    page.mouse.down()
+    x, y = hold(slider)
     page.mouse.move(x + 30, y, steps=4)
     expect(stage.get_by_text("Before your change")).to_be_visible()
     assert stage.get_attribute("data-preview") is None
@@ -168,7 +171,7 @@ def test_a_preview_is_drawn_as_often_as_the_screen_asks(fresh: Lab):
     page = fresh.open("/conjugate?alpha=6&beta=6")
     stage = player(page)
     expect(stage).to_have_attribute("data-run", re.compile("."), timeout=PATIENT)
-    x, y = grasp(page, "alpha")
+    x, y = thumb(grasp(page, "alpha"))
     expect(stage).to_have_attribute("data-table", re.compile("^alpha "), timeout=PATIENT)
     page.mouse.down()
     taken = []

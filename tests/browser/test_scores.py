@@ -6,7 +6,19 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import PATIENT, Lab, one_press_moves, player
+from tests.browser.conftest import PATIENT, Lab, answer, one_press_moves, player
+
+
+def test_numbers_of_all_digits_wait_for_the_prediction(lab: Lab):
+    """As the table does: how many are wrong, and the areas, say how well the digits are sorted."""
+    page = lab.open("/scores?story=1")
+    stage = player(page)
+    card = stage.get_by_role("list", name="Arithmetic of this step")
+    expect(stage.get_by_text("Your prediction first")).to_be_visible(timeout=PATIENT)
+    expect(card.get_by_text(re.compile("test image"))).to_be_visible(timeout=PATIENT)
+    expect(card).not_to_contain_text(re.compile("AUROC|α = |errors"), use_inner_text=True)
+    answer(page)
+    expect(card.get_by_text(re.compile("AUROC"))).to_be_visible(timeout=PATIENT)
 
 
 def test_a_first_visit(lab: Lab):

@@ -52,7 +52,9 @@ def test_a_word_leads_to_the_steps_that_speak_of_it(lab: Lab):
 def test_a_lesson_ends_with_what_to_keep_and_where_to_go_on(lab: Lab):
     page = lab.open("/slice-sampling?story=8")
     expect(page.get_by_text("To keep")).to_be_visible(timeout=PATIENT)
-    page.locator(".st-key-farewell").get_by_test_id("stPageLink-NavLink").first.click()
+    link = page.locator(".st-key-farewell").get_by_test_id("stPageLink-NavLink").first
+    assert link.locator(":scope > *").evaluate("label => label.scrollWidth <= label.clientWidth"), "its promise is cut off"
+    link.click()
     expect(page.get_by_role("heading", level=1)).not_to_have_text("Slice sampling", timeout=PATIENT)
 
 

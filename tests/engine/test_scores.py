@@ -123,6 +123,16 @@ def test_gamma_is_the_roc_curve_turned_about(case: tuple[np.ndarray, np.ndarray]
         assert scores.gamma(values, wrong, alpha) >= height - 1e-12
 
 
+def test_between_ties_and_an_upright_piece_gamma_is_on_the_slanted_one():
+    """Four wrong ones of ten and one right one of four share the lowest score; two right ones follow, alone."""
+    values, wrong = np.array([0.0] * 5 + [1.0, 2.0] + [3.0] * 7), np.array([True] * 4 + [False] * 3 + [True] * 6 + [False])
+    curve = scores.gamma_curve(values, wrong)
+    assert curve.x.tolist() == [0.0, 0.4, 0.4, 0.4, 1.0] and curve.y.tolist() == [0.0, 0.25, 0.5, 0.75, 1.0]
+    assert curve.at(0.1) == pytest.approx(0.25 * 0.1 / 0.4), "and not on the way to the upper end"
+    assert (curve.at(0.0), curve.at(0.4), curve.at(1.0)) == (0.0, 0.75, 1.0)
+    assert curve.at(0.7) == pytest.approx(0.875)
+
+
 def test_gamma_by_its_definition():
     """10 % of the wrong ones score below the cut: γ is the share of the right ones that do."""
     rng = np.random.default_rng(1)

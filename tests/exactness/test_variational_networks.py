@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import engine  # noqa: F401  sets the kernel cache before kernels are imported
+from engine.levels import Levels
 from engine.variational.fused import key
 from engine.variational.horseshoe import lognormal_kl
 from engine.variational.network import NetworkSpec, start_network
@@ -412,6 +413,41 @@ def test_minibatches_add_up_to_the_whole():
 
 def energy_at(run, step=3):
     return run._pass(np.arange(len(run._x)), step)[0]
+
+
+@pytest.mark.parametrize("method", ["mc_dropout", "concrete_dropout"])
+def test_weights_under_masks_climb_along_their_gradient(method):
+    """At 28 × 28 pixels, a byte each, under the masks that the engine drew; with the prior's part."""
+    rng = np.random.Generator(np.random.SFC64(14))
+    pixels = rng.integers(0, 256, (12, 784), dtype=np.uint8)
+    x, y = Levels(pixels, 255), rng.integers(0, 4, 12)
+    run = start_network(x, y, hidden=(5,), method=method, keep=0.7, prior_sd=0.5, batch=12, seed=3)
+    posterior, shape = run.posterior, run.shape
+    energy = energy_at(run)
+    masks = [factors.astype(float) for factors in run._works[0].by_layer(run._works[0].factors)]
+    dropped = (masks[1][:, :-1] < 1e-3).mean()
+    assert 0.1 < dropped < 0.6 and (masks[0] == 1.0).all() == (method == "mc_dropout")
+
+    def value(flat):
+        first, second = shape.split(flat)
+        hidden = np.maximum((np.column_stack([pixels / 255.0, np.ones(12)]) * masks[0]) @ first, 0.0)
+        z = (np.column_stack([hidden, np.ones(12)]) * masks[1]) @ second
+        return float((z[np.arange(12), y] - np.log(np.exp(z).sum(axis=1))).sum())
+
+    at = posterior.mean.astype(float)
+    assert energy == pytest.approx(value(at), rel=2e-6)
+    true = slope(value, at, 1e-5)
+    assert posterior.gradient[: shape.weights] == pytest.approx(true, abs=2e-5 * np.abs(true).max())
+
+    some, of_the_prior = rng.choice(shape.weights, 20, replace=False), posterior._of_the_prior()
+
+    def divergence(values):
+        posterior.weights[some] = values
+        return posterior.kl()
+
+    found = slope(divergence, at[some], 0.1)
+    posterior.weights[some] = at[some]
+    assert (of_the_prior * posterior.weights)[some] == pytest.approx(found, rel=1e-3, abs=1e-3)
 
 
 def test_concrete_dropout_learns_along_its_gradient():

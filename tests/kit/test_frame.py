@@ -141,6 +141,33 @@ def test_a_move_that_comes_with_the_run_of_a_timer_is_kept_and_an_echo_is_not(mo
     assert not state["filled"]["box"].again, "sent again it would undo the reader's next move"
 
 
+def test_what_a_control_showed_for_long_is_an_echo_once_a_step_has_taken_it_away(monkeypatch: pytest.MonkeyPatch):
+    state = {"box": 1.0, "filled": {"box": Filled(time.monotonic() - 60.0, (6.0, 1.0), again=True)}}
+    monkeypatch.setattr(visit.st, "session_state", state)
+    monkeypatch.setattr(seams, "in_fragment", lambda: True)
+    here, done = Visit(WalkSpec()), []
+    here.load(WalkSpec(step_size=0.5), "short")
+    here.moved(lambda: done.append("echo"), "box")
+    state["box"] = 2.0
+    here.moved(lambda: done.append("move"), "box")
+    here.carry_out()
+    assert done == ["move"]
+    assert not state["filled"]["box"].again, "what was not sent again for long is not sent again now"
+
+
+def test_what_a_control_showed_for_long_is_an_echo_once_a_link_has_taken_it_away(monkeypatch: pytest.MonkeyPatch):
+    known = Visit(WalkSpec(), address={})
+    filled = {"box": Filled(time.monotonic() - 60.0, (6.0, 1.0))}
+    monkeypatch.setattr(visit.st, "session_state", {"box": 1.0, "filled": filled, "visit/demo": known, visit.CAME_FROM: "demo"})
+    monkeypatch.setattr(visit, "raw_query", lambda: {"v": ["1"], "step_size": ["0.5"]})
+    monkeypatch.setattr(seams, "in_fragment", lambda: True)
+    here = visit.visit("demo", WalkSpec, {})
+    assert here is not known and here.spec.step_size == 0.5
+    here.moved(lambda: here.change("step_size", step_size=1.0), "box")
+    here.carry_out()
+    assert here.spec.step_size == 0.5
+
+
 def test_the_address_is_a_share_link_after_a_change():
     at = opened(v="1", scenario="long")
     set_box(at, "steps", 77)
@@ -299,6 +326,23 @@ def test_badge_panels_and_diagnostics_follow():
     at.button_group[0].set_value("broken").run()
     until_sign(at, "kernel ✗")
     assert any("red" in label for label in _popovers(at))
+
+
+def test_what_follows_a_picture_stops_when_another_spec_is_shown():
+    at = opened()
+    at.run()
+    here = visited(at)
+    assert here.following.keys() == {"checks", "kernel", "panels", "diagnostics"}
+
+    def long(ticket: jobs.Job) -> None:
+        while not ticket.is_set():
+            time.sleep(0.005)
+
+    checks = here.following["checks"] = jobs.pool().submit(("me", "checks"), "long", long)
+    here.load(here.spec, None)
+    assert not checks.wait(0.05), "nothing has changed for it"
+    set_box(at, "drift", 0.3721)
+    assert checks.wait(5) and checks.state == jobs.STOPPED
 
 
 def until_sign(at: AppTest, sign: str) -> None:

@@ -140,6 +140,25 @@ def test_a_first_picture_does_not_wait_behind_what_comes_after(monkeypatch: pyte
     pool.close()
 
 
+def test_a_job_leaves_the_machine_to_its_first_picture(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(jobs, "REST", 20.0)
+    pool = Pool(Turns(1), shelf=Store(1000))
+
+    def grows(ticket: Job) -> str:
+        for picture in ("first", "second"):
+            ticket.publish(picture)
+        return "whole"
+
+    growing = pool.submit(("ann", "scene"), "a", grows, rank=turns.FIRST)
+    growing.wait_for_a_look(20)
+    beside = pool.submit(("bob", "checks"), "b", lambda ticket: "done")
+    assert beside.wait(10) and beside.result == "done", "its turn is free while it rests"
+    assert growing.active and growing.latest == "first"
+    growing.stop()
+    assert growing.wait(10) and growing.latest == "second", "a stop ends the rest"
+    pool.close()
+
+
 def test_the_more_readers_wait_the_fewer_looks_each_takes(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(jobs, "LOOKS", 2.0)
     pool, gate = Pool(Turns(1), waiting_limit=9, shelf=Store(1000)), threading.Event()

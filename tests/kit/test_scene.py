@@ -440,8 +440,11 @@ def test_readouts_and_sentences():
     s.panel("p", **PLANE)
     s.readout("r", "{i:d}: {h} of {n}", inner=True, i=np.arange(3), h=np.zeros(3), n=np.zeros(N))
     s.say("{ok?yes:no}", ok=np.ones(N, bool), show=Show("at", phase=("decide", None)))
+    s.readout("whole", "3 in all", withheld=True)
+    s.say("3 in all", withheld=True)
     header, _ = decode(s.encode())
     assert {name: value["inner"] for name, value in header["readouts"][0]["values"].items()} == {"i": True, "h": True, "n": False}
+    assert [line.get("held", False) for line in header["readouts"]] == [line.get("held", False) for line in header["say"]] == [False, True]
     for fault in (
         lambda: s.readout("r", "again"),
         lambda: s.readout("a", "{x}"),

@@ -11,6 +11,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 import streamlit as st
 from streamlit.proto.ClientState_pb2 import ClientState
+from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.runtime import Runtime
 from streamlit.runtime.app_session import AppSession, AppSessionState
 from streamlit.runtime.scriptrunner import ScriptRunContext
@@ -98,7 +99,25 @@ def test_a_session_is_asked_for_runs_where_late_events_are_dropped():
     finally:
         AppSession.request_rerun = rerun
     fields = ClientState.DESCRIPTOR.fields_by_name
-    assert {"page_script_hash", "fragment_id"} <= set(fields)
+    assert {"page_script_hash", "fragment_id", "widget_states"} <= set(fields)
+
+
+def test_a_press_on_the_page_that_is_left_does_not_go_back_to_it(monkeypatch: pytest.MonkeyPatch):
+    ran: list[str] = []
+    monkeypatch.setattr(AppSession, "request_rerun", lambda session, asked: ran.append(f"{asked.page_script_hash}?{asked.query_string}"))
+    seams.keep_to_the_page()
+    session = AppSession.__new__(AppSession)
+    session._state, session._client_state = AppSessionState.SHUTDOWN_REQUESTED, ClientState()
+    pressed = WidgetStates(widgets=[WidgetState(id="a button", trigger_value=True)])
+    session.request_rerun(ClientState(page_script_hash="start"))
+    session.request_rerun(ClientState(page_script_hash="start", widget_states=pressed))
+    session.request_rerun(ClientState(page_script_hash="hmc", query_string="step_size=1"))
+    session.request_rerun(ClientState(page_script_hash="start", fragment_id="timer"))
+    session.request_rerun(ClientState(page_script_hash="start", query_string="step_size=1", widget_states=pressed))
+    assert ran == ["start?", "start?", "hmc?step_size=1", "hmc?step_size=1"]
+    session.request_rerun(ClientState(page_script_hash="hmc", widget_states=pressed))
+    session.request_rerun(ClientState(page_script_hash="start"))
+    assert ran[4:] == ["hmc?", "start?"], "the reader goes back by a link"
 
 
 class Queue:

@@ -115,6 +115,8 @@ def test_questions_are_told_by_the_numbers_of_a_run(lesson: Words):
     assert (filled.ask, list(filled.options)) == ("More than 2?", ["at most 2", "more"])
     assert explained(filled) == "It is 1.23, the limit 2, and $x^{2}$."
     assert list(lesson.question("plain", 0, options=["up", "down"]).options) == ["up", "down"]
+    below = lesson.question("filled", 0, lambda spec: say(found=-1.234), limit="two-sided")
+    assert explained(below) == "It is −1.23, the limit two-sided, and $x^{2}$.", "a minus, as on the cards"
 
 
 @pytest.mark.parametrize(

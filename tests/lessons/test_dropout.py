@@ -9,15 +9,18 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-from app.kit.player.scene import decode
+from app.kit.player.scene import decode, levels
+from datasets.images import Images
+from engine import kept, states
 from engine.judge import overall, proofs, training
 from engine.judge.plant import STUCK, planted
 from engine.networks.predictive import outputs
 from engine.spec import SpecError
 from engine.variational.dropout import Dropout
-from lessons.dropout import analysis, panels, scenes
+from lessons.dropout import analysis, digit_panels, digit_scenes, digits, panels, scenes
 from lessons.dropout.questions import QUESTIONS, ratios, shout
 from lessons.dropout.spec import SCENARIOS, DropoutSpec
+from lessons.families.digit_posteriors import sources
 from tests.lessons.pages import MOST_BYTES, NEVER, Job, page, says, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
@@ -34,6 +37,9 @@ GAP, XOR = BY_ID["passes"], BY_ID["xor"]
         ("keep", {"keep": 0.0}),
         ("units", {"units": 13}),
         ("scaling", {"scaling": "sqrt"}),
+        ("images", {"images": "letters"}),
+        ("hidden", {"hidden": 5}),
+        ("number", {"data": "digits", "number": 450}),
     ],
 )
 def test_a_wrong_setting_is_named(parameter, changes):
@@ -266,7 +272,7 @@ def _layer(header, panel, kind):
     return next(layer for layer in found["layers"] if layer["kind"] == kind)
 
 
-@pytest.mark.parametrize("name", list(BY_ID))
+@pytest.mark.parametrize("name", [name for name in BY_ID if name != "digits"])
 def test_the_scene_draws_the_passes(name):
     spec = BY_ID[name]
     blob = scenes.scene(spec)
@@ -328,3 +334,220 @@ def test_a_hostile_link_is_told(query):
     app = page("dropout", v="1", **query)
     assert not app.exception
     assert any(next(iter(query)) in message.value for message in [*app.error, *app.warning])
+
+
+# Digits ---------------------------------------------------------------------------------------------------------------
+
+DIGITS = DropoutSpec(data="digits", hidden=20, keep=0.8, number=11)
+LARGE = DIGITS.replace(images="mnist")
+
+
+def _panels_by_id(blob: bytes) -> tuple[dict, dict, list]:
+    header, arrays = decode(blob)
+    return header, {panel["id"]: panel["layers"] for panel in header["panels"]}, arrays
+
+
+def _few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A short training on the few images that stand for MNIST."""
+    monkeypatch.setattr(digits, "LARGE", {**digits.LARGE, "epochs": 200, "step_size": 0.01})
+
+
+def test_what_the_digits_do_not_read_is_kept_and_ignored():
+    mixed = DIGITS.replace(units=3, probe=1.0, passes=10, rows=40, activation="sigmoid", number=2)
+    assert digits.learning(mixed) is digits.learning(DIGITS)
+    assert digits.learning(DIGITS.replace(hidden=21)) is not digits.learning(DIGITS)
+    assert analysis.kernels(mixed) == [] and scenes.live(mixed) is None
+
+
+def test_other_links_keep_the_name_of_their_run():
+    """The fields of the digits came later, and the small networks do not read them."""
+    run = decode(scenes.scene(GAP.replace(hidden=30)))[0]["run"]
+    assert run == decode(scenes.scene(GAP))[0]["run"] and run.endswith("seed=1)") and "images" not in run
+
+
+@pytest.mark.parametrize("scaling,keep", [("inverse", 0.8), ("none", 0.6)])
+def test_moments_over_all_masks_are_those_of_masks_that_are_counted(scaling, keep):
+    rng = np.random.Generator(np.random.SFC64(4))
+    parts, spec = rng.standard_normal((3, 6)), DropoutSpec(scaling=scaling, keep=keep)
+    found = digits.over_masks(parts, 0.7, keep, analysis.factor(spec, keep))
+    every, share = analysis.masks(6, keep)
+    values = 0.7 + analysis.factor(spec, keep) * parts @ every.T
+    mean = values @ share
+    away = values - mean[:, None]
+    assert found.mean == pytest.approx(mean) and found.sd == pytest.approx(np.sqrt(away**2 @ share))
+    assert found.third == pytest.approx(away**3 @ share) and found.fourth == pytest.approx(away**4 @ share)
+    assert (found.floor <= found.sd + 1e-12).all()
+    alike = digits.over_masks(np.full(6, 0.3), 0.0, keep, 1.0)
+    assert alike.floor == pytest.approx(alike.sd), "units that say the same reach the floor"
+
+
+def test_passes_are_those_by_which_the_engine_predicts():
+    fit, (x, digit) = digits.ended(DIGITS).fit, digits.image_of(DIGITS)
+    passes = digits.passes(fit, x, 30, 5)
+    predicted = fit.predict(x, "MA", samples=30, seed=5)
+    assert passes.draws == pytest.approx(predicted.draws[:, 0], abs=1e-6) and digit == sources.images("digits").labels_test[11]
+    here = digits.parts_of(fit, x)
+    by_hand = here.bias + np.einsum("tk,kc->tc", passes.units / 0.8, here.parts[0])
+    assert passes.outputs == pytest.approx(by_hand, abs=1e-4)
+    assert 0.7 < passes.units.mean() < 0.9
+    one, other = digits.rivals(here)
+    assert sorted(here.off[0])[-2:] == [here.off[0, other], here.off[0, one]]
+
+
+def test_a_look_says_what_the_fit_says():
+    state, data = digits.ended(DIGITS), digits.data_of(DIGITS)
+    fit, look = state.fit, state.looks[-1]
+    assert len(state.looks) == digits.LOOKS + 1
+    off = digits.parts_of(fit, data.x_test).off.argmax(axis=1) == data.y_test
+    assert look.off == pytest.approx(off.mean(), abs=0.005)
+    assert look.averaged == fit.predict(data.x_test, "MA", samples=digits.DRAWS, seed=fit.spec.seed).accuracy(data.y_test)
+    assert look.doubt_right.sum() == pytest.approx(1.0) and look.doubt_wrong.sum() == pytest.approx(1.0)
+
+
+def test_passes_disagree_more_on_digits_that_they_read_wrong():
+    look = digits.ended(BY_ID["digits"]).looks[-1]
+    assert look.doubt_wrong @ digits.DOUBTS[:-1] > 2.0 * (look.doubt_right @ digits.DOUBTS[:-1])
+
+
+def test_the_scene_of_the_digits_shows_the_passes():
+    job = Job()
+    blob = scenes.grow(DIGITS.replace(seed=5), job)
+    assert blob == scenes.scene(DIGITS.replace(seed=5)) and len(blob) < MOST_BYTES
+    header, layers, arrays = _panels_by_id(blob)
+    assert {"seen", "said", "network", "value", "average", "doubt", "learning"} == set(layers)
+    spec = DIGITS.replace(seed=5)
+    fit, (x, _) = digits.ended(spec).fit, digits.image_of(spec)
+    passes, here = digits.passes(fit, x, spec.passes, spec.seed), digits.parts_of(fit, x)
+    pair = one, other = digits.rivals(here)
+    assert header["steps"] == spec.passes and header["total"] is None
+    values = arrays[next(layer for layer in layers["value"] if layer["kind"] == "histogram")["values"]]
+    assert values == pytest.approx(passes.outputs[:, one] - passes.outputs[:, other], abs=1e-5)
+    exact = digits.log_odds(spec, fit, here, pair)
+    rules = [float(arrays[layer["values"]][0]) for layer in layers["value"] if layer["kind"] == "rule" and layer["role"] == "truth"]
+    assert rules == pytest.approx([exact.mean[0], exact.mean[0] - 2 * exact.sd[0], exact.mean[0] + 2 * exact.sd[0]], abs=1e-4)
+    third = layers["network"][2]
+    assert np.array_equal(arrays[third["at"]], passes.units[:, 2]) and len(arrays[third["frames"]]) == 2
+    assert len(np.unique(arrays[third["frames"]][0])) == 1, "a unit that is dropped is blank"
+    ink = arrays[layers["seen"][0]["frames"]]
+    assert np.array_equal(ink[0, ::-3, ::3], levels(x.reshape(8, 8), 1.0))
+
+
+def test_of_pixels_that_are_dropped_nothing_exact_is_claimed():
+    spec = DIGITS.replace(method="concrete_dropout", hidden=40)
+    header, layers, _ = _panels_by_id(scenes.scene(spec))
+    assert not any(layer["role"] == "truth" for layer in layers["value"]) and analysis.digits.drops_pixels(digits.ended(spec).fit)
+    lines = {line["id"]: line["tokens"] for line in header["readouts"]}
+    assert "not known" in lines["exact"][0] and "off" not in lines and "pixels" in lines["learned"][0]
+    found = {panel.title for panel in panels.panels(spec, NEVER)}
+    assert found == {"Ways to predict", "Images that are no digits"}
+    assert audited(spec) == {"scaling": "pass", "masks": "pass"}
+
+
+def test_mistakes_with_digits_are_red(monkeypatch):
+    right = {"scaling": "pass", "masks": "pass", "training gradient": "pass"}
+    (wrong,) = analysis.faults(DIGITS).values()
+    assert audited(DIGITS) == right and audited(wrong) == right | {"scaling": "fail"}
+    assert audited(DIGITS.replace(keep=1.0))["masks"] == "pass"
+    sample = Dropout.sample
+
+    def other_odds(self, rng):
+        logits, self.logits = self.logits, self.logits - np.array([0.0, 0.3])
+        try:
+            return sample(self, rng)
+        finally:
+            self.logits = logits
+
+    fit = digits.ended(DIGITS).fit
+    monkeypatch.setattr(Dropout, "sample", other_odds)
+    assert analysis._mask_check_of_digits(DIGITS, fit).verdict == "fail"
+    with planted(STUCK):
+        assert analysis.checks(DIGITS, NEVER)[0].verdict == "fail"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("method", ["mc_dropout", "concrete_dropout"])
+def test_the_p_values_of_masks_that_are_not_counted_are_uniform(method, monkeypatch):
+    """Over seeds, of the first look; KS at a level of 1e-4."""
+    monkeypatch.setattr(analysis, "two_looks", lambda look: look(1, 1))
+    spec = DIGITS.replace(method=method)
+    fit = digits.ended(spec).fit
+    p = [analysis._mask_check_of_digits(spec.replace(seed=seed), fit).p for seed in range(60)]
+    assert kstest(p, "uniform").pvalue > 1e-4
+
+
+def test_the_panels_of_digits_tell_the_fit():
+    fit, data = digits.ended(DIGITS).fit, sources.images("digits")
+    ways, follows, strange = panels.panels(DIGITS, NEVER)
+    assert ways.columns["right (%)"][2] == f"{100 * fit.predict(data.x_test, 'MEAN').accuracy(data.y_test):.2f}"
+    assert "More data" in ways.caption
+    dots, floor = follows.figure.data[0], follows.figure.data[2]
+    assert len(dots.x) + len(follows.figure.data[1].x) == len(floor.x) == 450
+    level = np.interp(dots.x, floor.x, floor.y)
+    assert (np.asarray(dots.y) >= level - 1e-9).all()
+    x = data.x_test[:5]
+    changed = digit_panels.changed(DIGITS, x)
+    assert np.array_equal(changed["upside_down"][0].reshape(8, 8), x[0].reshape(8, 8)[::-1, ::-1])
+    assert np.array_equal(np.sort(changed["shuffled"], axis=1), np.sort(x, axis=1)) and changed["negative"][2] == pytest.approx(1 - x[2])
+    assert len(strange.columns["images"]) == 4
+    assert panels.diagnostics(DIGITS, NEVER).columns["weights"] == [fit.shape.weights]
+
+
+def test_a_training_on_mnist_goes_on_from_its_state_to_the_same_bytes(few_of_mnist: Images, monkeypatch: pytest.MonkeyPatch):
+    """Killed and begun anew it has the looks that it had; it is one for all who ask."""
+    monkeypatch.setattr(states, "EVERY", 0.0)
+    _few(monkeypatch)
+    for method in ("mc_dropout", "concrete_dropout"):
+        spec = LARGE.replace(method=method)
+        first = digits.learning(spec)
+        assert digits.learning(spec.replace(units=9, number=3, passes=10)) is first
+        first.advance()
+        first.advance()
+        monkeypatch.setattr(kept, "store", kept.Store(100_000_000))
+        again = digits.learning(spec)
+        assert again is not first and [look.epoch for look in again.state.looks] == [look.epoch for look in first.state.looks]
+        whole = digits.Learning(digits.trained_alone(spec)).finish()
+        assert whole is not None and again.finish() is not None
+        for one, other in zip(again.state.fit.expected_weights(), whole.fit.expected_weights(), strict=True):
+            assert one.tobytes() == other.tobytes()
+        assert again.state.fit.posterior.logits.tobytes() == whole.fit.posterior.logits.tobytes()
+        monkeypatch.setattr(kept, "store", kept.Store(100_000_000))
+        assert digits.learning(spec).done, "what was trained is not trained again"
+    changes = ({}, {"seed": 9}, {"hidden": 22}, {"prior_sd": 2.0}, {"keep": 0.7}, {"scaling": "none"}, {"units": 9})
+    assert len({digits.state_path(digits.trained_alone(LARGE.replace(**change))) for change in changes}) == 6
+    assert digits.state_path(DIGITS) is None
+
+
+def test_mnist_is_on_stage_at_its_full_size(few_of_mnist: Images, monkeypatch: pytest.MonkeyPatch):
+    """The first picture is of a network that has learnt for a while and says so; the last one is that of the scene."""
+    monkeypatch.setattr(digit_scenes, "FIRST", 0.01)
+    _few(monkeypatch)
+    job = Job()
+    blob = scenes.grow(LARGE, job)
+    header, layers, arrays = _panels_by_id(blob)
+    assert blob == scenes.scene(LARGE) and len(blob) < MOST_BYTES
+    first = decode(job.blobs[0])[0]
+    (said,) = [line["tokens"] for line in first["readouts"] if line["id"] == "training"]
+    assert "has learnt for" in said[0] and first["run"] == header["run"], "a better picture keeps the reader's place"
+    assert not any(line["id"] == "training" for line in header["readouts"])
+    assert len(layers["network"]) == digits.passes(digits.ended(LARGE).fit, digits.image_of(LARGE)[0], 1, 0).units.shape[1] - 5 == 15
+    assert arrays[layers["network"][0]["frames"]].shape == (2, 28, 28) and arrays[layers["seen"][0]["frames"]].shape == (1, 28, 28)
+    assert overall(analysis.audit(LARGE, NEVER)) == "pass" and analysis.checks(LARGE, NEVER)[-1].verdict == "unknown"
+    stopped = Job()
+    stopped.cancelled = True
+    assert scenes.grow(LARGE.replace(seed=8), stopped) is None
+
+
+def test_where_mnist_is_not_the_bundled_digits_stand_in_and_say_so(no_mnist: list[str]):
+    job, far = Job(), LARGE.replace(number=9_000)
+    for blob in (scenes.grow(far, job), job.blobs[0]):
+        (line,) = [line["tokens"] for line in decode(blob or b"")[0]["readouts"] if line["id"] == "data"]
+        assert line[0].startswith(sources.STAND_IN)
+    assert no_mnist == ["mnist"] and digits.learning(far) is digits.learning(DIGITS) and digits.number_of(far) == 0
+    assert all(item.caption.startswith(sources.STAND_IN) for item in panels.panels(far, NEVER))
+
+
+def test_the_page_of_the_digits_names_what_is_wrong_in_a_link():
+    app = page("dropout", data="digits", images="cats", hidden="9999")
+    told = " ".join(warning.value for warning in app.warning)
+    assert not app.exception and "images" in told and "hidden" in told
+    assert app.session_state["visit/dropout"].spec == DropoutSpec(data="digits")

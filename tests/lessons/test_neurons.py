@@ -194,7 +194,7 @@ def test_the_fit_decides_where_nothing_else_is_left_over():
     assert questions._decides(SMALL.replace(widest=8, jump="rescaled")) == 3
     found = jumps_of(first_look(SMALL).run.recording(), SMALL.shown - 1, np.arange(16))
     first = found.factors[np.flatnonzero(found.birth & ~found.accepted)[0]]
-    assert f"log r is {first.sum():+.2f}" in explained("neurons", "decides", SMALL)
+    assert f"log r is {first.sum():+.2f}".replace("-", "−") in explained("neurons", "decides", SMALL)
     rescaled = explained("neurons", "decides", SMALL.replace(widest=8, jump="rescaled"))
     assert "No factor alone" in rescaled and "cancel" not in rescaled
 

@@ -201,7 +201,7 @@ def test_what_the_questions_say():
     assert low <= 7 and high == 16 and price < -1.0 and abs(fit) < 3.0
     assert 0.0 < fit_error < 1.0 and 0.0 < price_error < 1.0
     question, spec = specs["price"]
-    assert f"{price:+.1f}" in question.explain(spec)
+    assert f"{price:+.1f}".replace("-", "−") in question.explain(spec)
 
 
 def test_noise_moves_mass_to_larger_k():

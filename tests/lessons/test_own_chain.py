@@ -40,6 +40,11 @@ def right(seed: int = 1) -> np.ndarray:
     return np.random.default_rng(seed).normal(size=(4, 500, 3))
 
 
+def test_the_card_keeps_the_error_of_the_mean_to_itself_while_its_digits_are_asked_for():
+    lines = decode(scene(BY_ID["healthy"]))[0]["readouts"]
+    assert {line["id"] for line in lines if line.get("held")} == {"rhat", "mean"}
+
+
 @pytest.mark.parametrize("library", ["pymc", "numpyro"])
 def test_files_of_other_samplers_are_judged_as_arviz_judges_them(library, tmp_path):
     """Of eight schools, written by the library's own converter: tests/datasets/written/make.py."""

@@ -42,6 +42,17 @@ def test_first_looks_of_right_pages_are_uniform(slug: str) -> None:
     assert row.good, row
 
 
+def test_every_right_kernel_has_its_row_of_alarms() -> None:
+    told = alarms.TABLE.read_text(encoding="utf-8")
+    lacking = [
+        f"| {slug} | {scenario} | {kernel.name} |"
+        for slug in SLUGS
+        for scenario, kernel in alarms.right_kernels(slug)
+        if f"| {slug} | {scenario} | {kernel.name} |" not in told
+    ]
+    assert not lacking, "python -m tests.alarms --write"
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("slug", SLUGS)
 def test_no_planted_fault_stays_green(slug: str) -> None:

@@ -275,6 +275,8 @@ def test_the_job_grows_to_the_training_and_the_chain(watched):
     assert len(job.blobs) == training.FRAMES and job.blobs[-1] == blob
     header, arrays = decode(blob)
     assert header["steps"] == training.FRAMES + 1
+    told = [line for line in [*header["readouts"], *header["say"]] if "elbo" in line["values"]]
+    assert len(told) == 2 and all(line["held"] for line in told), "what is asked waits, for the eye and for the ear"
     table = {column["name"]: arrays[column["values"]] for column in header["table"]}
     run = analysis.trained(analysis.same_training(SMALL))
     assert table["training step"][-1] == run.total and table["NUTS draws"][-1] == SMALL.draws

@@ -312,7 +312,7 @@ def reproduced(id: str, where: slices.Place, folder: Path, monkeypatch: pytest.M
     for name, place in (("there", where), ("here", None)):
         monkeypatch.setenv("POSTERIOR_LAB_STATE", str(folder / f"computed {name}"))
         reproducing.run([BY_ID[id]], QUICK, 1, place)
-        parts = [store.read_part(id, QUICK, number) for number in range(BY_ID[id].count(QUICK))]
+        parts = [store.read_part(BY_ID[id], QUICK, number) for number in range(BY_ID[id].count(QUICK))]
         found[name] = repr([part and part[0] for part in parts]), repr(store.outcome(id))
     assert found["there"] == found["here"] and "None" not in found["there"][0]
 

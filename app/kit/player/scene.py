@@ -11,7 +11,6 @@ offset}, the offset counted from the start of the arrays; layers refer to them b
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import struct
@@ -217,21 +216,24 @@ class _Arrays:
 
     def __init__(self) -> None:
         self.parts: list[np.ndarray] = []
-        self._index: dict[tuple, int] = {}
+        self._index: dict[tuple[str, tuple[int, ...], bytes], int] = {}
 
     def add(self, values: Any, where: str) -> int:
         array = np.asarray(values)
-        if array.dtype.kind in "fiu" and array.dtype not in (np.dtype(np.uint8),):
-            wanted: type[np.generic] = np.float32 if array.dtype.kind == "f" else np.int32
-            if array.dtype.kind in "iu" and array.size and not np.array_equal(array, array.astype(np.int32)):
+        kind = array.dtype.kind
+        if kind == "b" or array.dtype == np.uint8:
+            wanted: type[np.generic] = np.uint8
+        elif kind == "f":
+            wanted = np.float32
+        elif kind in "iu":
+            wanted = np.int32
+            if array.size and not np.array_equal(array, array.astype(np.int32)):
                 raise SceneError(f"{where}: integers beyond 32 bits")
-        elif array.dtype.kind == "b" or array.dtype == np.uint8:
-            wanted = np.uint8
         else:
             raise SceneError(f"{where}: cannot send an array of {array.dtype}")
         with np.errstate(over="ignore"):  # too large for float32 becomes inf, which is not drawn
             array = np.ascontiguousarray(array, dtype=np.dtype(wanted).newbyteorder("<"))
-        identity = (array.dtype.name, array.shape, hashlib.blake2b(array.tobytes(), digest_size=16).digest())
+        identity = wanted.__name__, array.shape, array.tobytes()
         if identity not in self._index:
             self._index[identity] = len(self.parts)
             self.parts.append(array)
@@ -948,12 +950,15 @@ class Scene:
         self.panels.append(Panel(self, id, title, x, y, place, equal, height, editable, clickable))
         return self.panels[-1]
 
-    def readout(self, id: str, template: str, *, show: str | Show = "all", inner: bool = False, **values: Any) -> Scene:
+    def readout(
+        self, id: str, template: str, *, show: str | Show = "all", inner: bool = False, withheld: bool = False, **values: Any
+    ) -> Scene:
         """A line of the arithmetic card. Values are (steps,) arrays; with `inner`, arrays of inner items may be mixed
-        in, told apart by their length."""
+        in, told apart by their length. `withheld`: it tells of the whole run, so it is not there while the stage waits for a
+        prediction."""
         where = f"readout {id!r}"
         tokens = compile_template(template, values, where)
-        return self._card(id, tokens, self._values(values, inner, where), show, where)
+        return self._card(id, tokens, self._values(values, inner, where), show, where, withheld)
 
     def values(self, **named: Any) -> Scene:
         """Values of the transitions, (steps,) each, by the names that `line` and its templates call them."""
@@ -988,11 +993,11 @@ class Scene:
         }
         return self._card(id, tokens, bound, _shown(show, when, where), where)
 
-    def _card(self, id: str, tokens: list[Any], values: dict[str, dict], show: str | Show, where: str) -> Scene:
+    def _card(self, id: str, tokens: list[Any], values: dict[str, dict], show: str | Show, where: str, held: bool = False) -> Scene:
         if any(line["id"] == id for line in self._readouts):
             raise SceneError(f"two lines of the card are called {id!r}")
         shown = self._show(show, ("all", *STEPWISE, *INNER), None, where)
-        self._readouts.append({"id": id, "tokens": tokens, "values": values, "show": shown})
+        self._readouts.append({"id": id, "tokens": tokens, "values": values, "show": shown, **({"held": True} if held else {})})
         return self
 
     def _name(self, known: dict[str, Any], named: Mapping[str, Any], count: int) -> Scene:
@@ -1004,11 +1009,13 @@ class Scene:
             known[name] = values
         return self
 
-    def say(self, template: str, *, show: str | Show = "all", **values: Any) -> Scene:
-        """The sentence spoken for the current state. Called again, it adds a sentence (say one a phase)."""
+    def say(self, template: str, *, show: str | Show = "all", withheld: bool = False, **values: Any) -> Scene:
+        """The sentence spoken for the current state. Called again, it adds a sentence (say one a phase). `withheld`: as of
+        a line of the card."""
         tokens = compile_template(template, values, "say")
         shown = self._show(show, ("all", *STEPWISE), None, "say")
-        self._say.append({"tokens": tokens, "values": self._values(values, False, "say"), "show": shown})
+        spoken = {"tokens": tokens, "values": self._values(values, False, "say"), "show": shown}
+        self._say.append({**spoken, **({"held": True} if withheld else {})})
         return self
 
     def table(self, columns: Mapping[str, Any]) -> Scene:

@@ -12,10 +12,16 @@ const words = element("span");
 const bubble = element("div", { id: "glossary-line", className: "glossary-line", role: "tooltip", hidden: true, children: [words, more] });
 let leaving = 0;
 let asked = null;
+let under = null; // the term that the pointer, or the focus, has come to: put away by Escape, its line comes back with the next visit
+
+function stay() {
+  clearTimeout(leaving);
+  leaving = 0;
+}
 
 async function show(link) {
   asked = link;
-  clearTimeout(leaving);
+  stay();
   terms ??= fetch(new URL("app/static/glossary.json" + version, document.baseURI)).then((answer) => answer.json());
   const term = (await terms)[link.hash.slice("#term=".length)];
   if (!term || asked !== link) return;
@@ -31,6 +37,7 @@ async function show(link) {
 }
 
 function hide() {
+  stay();
   asked?.removeAttribute("aria-describedby");
   asked = null;
   bubble.hidden = true;
@@ -41,14 +48,14 @@ export function explainTerms() {
   const term = ({ target }) => (target instanceof Element ? target.closest('a[href^="#term="]') : null);
   const point = (event) => {
     const link = term(event);
-    if (link) show(link);
-    else if (bubble.contains(event.target)) clearTimeout(leaving);
-    else if (asked) {
-      clearTimeout(leaving);
-      leaving = setTimeout(hide, LINGER);
-    }
+    const came = link !== under;
+    under = link;
+    if (link && came && link !== asked) show(link);
+    else if (link || bubble.contains(event.target)) stay();
+    else if (asked) leaving ||= setTimeout(hide, LINGER);
   };
-  for (const kind of ["pointerover", "focusin"]) document.addEventListener(kind, point);
+  // Not "pointerover": that comes, too, when the page moves a term under a pointer that rests.
+  for (const kind of ["pointermove", "focusin"]) document.addEventListener(kind, point);
   document.addEventListener("click", (event) => {
     const link = term(event);
     if (link) {

@@ -215,6 +215,11 @@ class Player {
     this.root.dataset.panels = panels.map(({ id }) => id).join(" ");
   }
 
+  // Whether the stage waits for a prediction.
+  waits() {
+    return this.clock.limit !== null;
+  }
+
   // Whether a play of the story is under way; on with it; playing and resting: for `obeyClicker`.
   busy() {
     return this.clock.plan !== null;
@@ -410,7 +415,7 @@ class Player {
     this.root.classList.toggle("projected", presenting());
     if (afresh) this.stage.scene = null;
     this.legend.show(this.scene, this.palette, ratio);
-    this.readouts.show(this.cursor());
+    this.readouts.show(this.cursor(), this.waits());
     this.size = [width, ratio, this.room() / zoom];
     this.arrangeStage();
     this.canvas.style.height = `${zoom * this.stage.height}px`;
@@ -503,7 +508,7 @@ class Player {
     const cursor = this.cursor();
     this.paint(cursor);
     this.toolbar.show(clock, cursor);
-    this.readouts.show(cursor);
+    this.readouts.show(cursor, this.waits());
     this.links.show(cursor);
     this.choices.show(this.stage, clock.plan !== null);
     this.guess.show(this.stage);
@@ -511,9 +516,9 @@ class Player {
     this.tell(cursor);
     this.table.show(cursor, clock.playing);
     if (clock.playing) this.voice.hush();
-    else this.voice.speakSoon(this.scene, cursor);
+    else this.voice.speakSoon(this.scene, cursor, this.waits());
     this.askForInside(cursor);
-    this.table.node.hidden = clock.limit !== null; // it tells of the whole run
+    this.table.node.hidden = this.waits(); // it tells of the whole run
     const { dataset } = this.root;
     dataset.t = cursor.t;
     dataset.s = cursor.s;
@@ -551,7 +556,7 @@ class Player {
       phase: phase?.id ?? null,
       part: phase?.count === "inner" ? this.part(cursor) : null,
       label: phase?.label ?? "",
-      values: phase ? this.readouts.of(cursor) : [],
+      values: phase ? this.readouts.of(cursor, this.waits()) : [],
     };
     document.dispatchEvent(new CustomEvent("stage", { detail }));
   }

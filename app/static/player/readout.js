@@ -23,6 +23,10 @@ function isActive(line, cursor) {
   return visibleItems(line.show, cursor, 1) !== null;
 }
 
+function hidden(line, waits) {
+  return waits && Boolean(line.held);
+}
+
 export class Readouts {
   constructor() {
     this.node = element("ol", { className: "readouts", "aria-label": "Arithmetic of this step" });
@@ -34,10 +38,12 @@ export class Readouts {
     while (this.node.children.length < scene.readouts.length) this.node.append(element("li"));
   }
 
-  // Every line keeps its place; one whose time has not come shows its formula without numbers.
-  show(cursor) {
+  // Every line keeps its place; one whose time has not come shows its formula without numbers. `waits`: for a prediction,
+  // and with the stage all lines that tell what is asked.
+  show(cursor, waits) {
     this.scene.readouts.forEach((line, i) => {
       const node = this.node.children[i];
+      node.hidden = hidden(line, waits);
       const active = isActive(line, cursor);
       const lookup = active ? lookupAt(this.scene, line.values, cursor) : () => undefined;
       update(node, "textContent", fillTemplate(line.tokens, lookup));
@@ -46,8 +52,8 @@ export class Readouts {
   }
 
   // The lines that come with the phase at a cursor, without those that have no numbers where the inner phase begins.
-  of(cursor) {
-    const { readouts } = this.scene;
+  of(cursor, waits) {
+    const readouts = this.scene.readouts.filter((line) => !hidden(line, waits));
     const begins = ({ show }) => (show.phase === null ? 0 : show.phase[0]) === cursor.phase;
     const absent = ({ data, inner }) => inner && Number.isNaN(data[cursor.base + cursor.inner]);
     return readouts
@@ -104,11 +110,11 @@ export class Voice {
     clearTimeout(this.timer);
   }
 
-  speakSoon(scene, cursor) {
+  speakSoon(scene, cursor, waits) {
     this.hush();
     this.timer = setTimeout(() => {
       const sentences = scene.say
-        .filter((line) => isActive(line, cursor))
+        .filter((line) => !hidden(line, waits) && isActive(line, cursor))
         .map((line) => fillTemplate(line.tokens, lookupAt(scene, line.values, cursor)));
       update(this.node, "textContent", sentences.join(" ") || `Step ${cursor.t + 1} of ${scene.steps}.`);
     }, QUIET);

@@ -129,8 +129,8 @@ export const STYLE = `
 .phases li[aria-current] { color: var(--role-surface); background: var(--role-ink); border-color: var(--role-ink); }
 
 .readouts { margin-top: 12px; padding: 8px 14px; border-left: 3px solid var(--edge); font-size: 1rem; }
-.readouts:empty { display: none; }
 .readouts.reordered { display: flex; flex-direction: column; }
+.readouts:not(:has(> :not([hidden]))) { display: none; } /* all of its lines may wait for the lock */
 .readouts li { margin: 0; padding: 1px 0; overflow-wrap: anywhere; }
 .readouts li.idle { color: var(--role-muted); }
 .readouts li.lit { outline: 2px solid var(--role-highlight); outline-offset: 2px; border-radius: 2px; }

@@ -93,6 +93,23 @@ def fetch(name: str, job: Any) -> None:
             _failed.pop(name, None)
 
 
+def behind(name: str, picture: Callable[[], bytes | None], job: Any) -> bytes | None:
+    """`picture()`, which may take a while; data that are not here are fetched behind the picture of what stands in for
+    them, and it is made again. None when stopped.
+    """
+    here, found = is_here(name), picture()
+    if here or found is None:
+        return found
+    job.publish(found)
+    fetch(name, job)
+    return None if job.is_set() else picture()
+
+
+def trained_path(lesson: str, data: Images, *about: object) -> Path:
+    """Where the state of a training on these images is kept on disk; `about`: all else that it depends on."""
+    return states.path_of(remote.trained_folder(), lesson, repr((*about, mark(data))).encode())
+
+
 # Posteriors -----------------------------------------------------------------------------------------------------------
 
 
@@ -117,8 +134,7 @@ def state_path(data: Images, spec: PosteriorSpec) -> Path | None:
     """Where its state is kept on disk, if it is. The name holds all that it depends on."""
     if spec.method == "nuts":  # on a few images: it takes seconds
         return None
-    about = repr((FORMAT, spec, network_spec(spec, spec.seed, len(data.y)), mark(data)))
-    return states.path_of(remote.trained_folder(), spec.method, about.encode())
+    return trained_path(spec.method, data, FORMAT, spec, network_spec(spec, spec.seed, len(data.y)))
 
 
 @kept

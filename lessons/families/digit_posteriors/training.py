@@ -28,6 +28,7 @@ LARGE_EPOCHS = {"lbbnn": 20, "dense": 10, "dropout": 8, "ensemble": 5}
 LARGE_SETTINGS = {"step_size": 1e-3, "initial_sd": 0.005}
 INCLUSION_PACE = 0.0135  # of the step size of the inclusion odds, shared among the epochs
 CHAINS = 2  # of NUTS
+REPORTS = 30  # an epoch, of a training that takes minutes
 THIN = 2  # transitions of NUTS from one network to the next
 
 
@@ -53,6 +54,12 @@ class Learnt(Protocol):
 def inputs(data: Learnt) -> Single | Levels:
     """What a training reads: of many images only the bytes are held."""
     return data.levels if len(data.y) >= LARGE else data.x
+
+
+def begun(data: Learnt, settings: NetworkSpec, often: bool) -> NetworkRun:
+    """A training that has not taken a step. `often`: it reports `REPORTS` times an epoch, for it takes minutes."""
+    every = max(1, len(data.y) // settings.batch // REPORTS) if often else None
+    return start_network(inputs(data), data.y, settings, report_every=every)
 
 
 class Traces(NamedTuple):

@@ -240,7 +240,7 @@ def _words(made: Scene, growth: Growth, jumps: Jumps, rows: Array, exact: ModelP
         told = WORDS.phrase("stage.not_sure") if first == UNSURE else f"{spec.symbol} = {spec.low + first}"
         exact_mean = exact.probability @ np.arange(spec.low, spec.high + 1)
         text = f"{text}; {WORDS.phrase('stage.exact_card', mean=exact_mean, told=told)}"
-    made.readout("sizes", text, **values)
+    made.readout("sizes", text, withheld=True, **values)  # the exact answer may be asked
     made.say(
         WORDS.phrase("stage.said", thing=spec.thing, symbol=spec.symbol),
         n=growth.times,

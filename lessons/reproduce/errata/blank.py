@@ -13,9 +13,11 @@ WORDS = Words(__file__)
 RIGHT, WRONG, EXACT = "posterior", "reject", "truth"
 
 
-def blank(id: str, steps: int, label: str, rate: float) -> Scene:
-    """A scene without panels, opened at its end."""
-    return Scene(run=f"errata {id}", steps=steps, start=steps - 1, label=label, rate=rate, theme=theme.palette())
+def blank(id: str, steps: int, label: str, rate: float, start: int | None = None) -> Scene:
+    """A scene without panels, opened at its end, or at the step that has what is printed."""
+    return Scene(
+        run=f"errata {id}", steps=steps, start=steps - 1 if start is None else start, label=label, rate=rate, theme=theme.palette()
+    )
 
 
 def tell(made: Scene, template: str, **values: Any) -> None:

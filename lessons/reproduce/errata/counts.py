@@ -352,15 +352,16 @@ def explained() -> Array:
 
 
 def components() -> bytes:
-    """The curve over how many components there are, and as it is drawn, one place to the left."""
+    """The curve over how many components there are, and as it is drawn, one place to the left. It opens where the figure
+    has its line."""
     n = np.arange(LEAST, MOST)
     held, shifted = explained()[n], explained()[n + 1]
-    made = blank("slips", len(n), WORDS.phrase("slips.picture"), 6.0)
+    made = blank("slips", len(n), WORDS.phrase("slips.picture"), 6.0, start=MARKED - LEAST)
     x, y = Axis(WORDS.phrase("slips.components"), LEAST, MOST - 1), Axis("%", 75.0, 100.0)
     panel = made.panel("share", title=WORDS.phrase("slips.title"), x=x, y=y, height=300)
     for share, role, name in ((held, RIGHT, "right"), (shifted, WRONG, "shifted")):
-        panel.line(n.astype(np.float64), share, show="upto", role=role, label=WORDS.phrase(f"slips.{name}"))
-        panel.points([[MARKED, share[MARKED - LEAST]]], role=role, size=4.0)
+        panel.line(n.astype(np.float64), share, role=role, label=WORDS.phrase(f"slips.{name}"))
+        panel.points(np.column_stack([n, share]), show="at", role=role, size=4.0)
     panel.rule(x=float(MARKED), role=EXACT, dash=True, label=WORDS.phrase("slips.line"))
     tell(made, WORDS.phrase("slips.said"), n=n, a=held, b=shifted)
     return made.encode()

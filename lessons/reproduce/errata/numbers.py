@@ -20,7 +20,12 @@ NOTHING = Estimate(math.nan, math.nan)
 
 @dataclass(frozen=True, kw_only=True)
 class Erratum:
-    """One error. `printed`, `right`, `proof`, `effect` : Markdown, numbers filled in; known : `PRINT` or `CODE`"""
+    """One error.
+
+    printed, right, proof, effect : Markdown, numbers filled in; known : `PRINT` or `CODE`
+    link : a lesson that teaches it; see : what is seen there
+    row : the experiment that has its numbers, if any
+    """
 
     id: str
     title: str
@@ -32,6 +37,7 @@ class Erratum:
     effect: str
     link: str
     see: str
+    row: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -130,7 +130,7 @@ def _pairs() -> bytes:
 
 # A root of a sum ------------------------------------------------------------------------------------------------------
 
-LARGEST, SD = 506, 4.0
+LARGEST, THEIRS, SD = 506, 253, 4.0  # rows at most, and those of the print; sd of an error
 
 
 def _rmse() -> bytes:
@@ -138,12 +138,12 @@ def _rmse() -> bytes:
     n = np.arange(1, LARGEST + 1)
     squares = np.cumsum(errors**2)
     right, wrong = np.sqrt(squares / n), np.sqrt(squares) / n
-    made = blank("rmse", LARGEST, WORDS.phrase("rmse.picture"), 40.0)
+    made = blank("rmse", LARGEST, WORDS.phrase("rmse.picture"), 40.0, start=THEIRS - 1)
     panel = made.panel("errors", title=WORDS.phrase("rmse.title"), x=WORDS.phrase("rmse.rows"), y=Axis("$1000", 0.0, 6.0))
     panel.line(n, right, show="upto", role=RIGHT, label=WORDS.phrase("rmse.right"))
     panel.line(n, wrong, show="upto", role=WRONG, label=WORDS.phrase("rmse.wrong"))
     panel.rule(y=SD, role=EXACT, dash=True, label=WORDS.phrase("common.exact"))
-    panel.rule(x=253.0, role="muted", dash=True, label=WORDS.phrase("rmse.theirs"))
+    panel.rule(x=float(THEIRS), role="muted", dash=True, label=WORDS.phrase("rmse.theirs"))
     tell(made, WORDS.phrase("rmse.said"), n=n, a=right, b=wrong, f=right / wrong)
     return made.encode()
 
