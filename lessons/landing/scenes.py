@@ -139,15 +139,16 @@ def _curves(found: analysis.Stage, where: list[tuple[int, int]], states: int, fr
 
 
 def _sum(made: Scene, spec: LandingSpec, curves: Array, hurdle: Array, value: Array, verdict: NDArray[np.bool_]) -> None:
-    low = max(-REACH_DOWN, float(np.nanquantile(np.append(curves[np.isfinite(curves)], hurdle), 0.02))) - 1.0
-    high = min(REACH_UP, float(np.nanmax(np.append(curves[np.isfinite(curves)], hurdle)))) + 1.0
+    low = max(-REACH_DOWN, float(np.nanquantile(np.append(curves[np.isfinite(curves)], hurdle), 0.02)))
+    high = min(REACH_UP, float(np.nanmax(np.append(curves[np.isfinite(curves)], hurdle))))
+    border = max(1.0, 0.06 * (high - low))  # a ring on the last value is seen whole
     states = curves.shape[1] - 1
     wide = not (1 < states <= MOST_BARS) or spec.jump == "delayed"
     panel = made.panel(
         "sum",
         title=WORDS.phrase("stage.tries" if spec.jump == "delayed" else "stage.sum"),
         x=Axis(WORDS.phrase(f"stage.along_{spec.jump}"), 0, states + 0.2),
-        y=Axis(WORDS.phrase("stage.nats"), low, high),
+        y=Axis(WORDS.phrase("stage.nats"), low - border, high + border),
         place=(0, 1, 12 if wide else 7, 1),
         height=300,
     )

@@ -417,7 +417,8 @@ def test_moves_of_errata_are_right_and_wrong_as_they_say():
     up, down = moves.updated(1.0), moves.updated(-1.0)
     assert (np.diff(up) >= 0.0).all() and up[-1] == pytest.approx(0.0, abs=1e-3) and not down[-1] > -20.0
     accept, changed = moves.tuned()
-    assert abs(accept.mean() - moves.ASKED) < 0.1 and changed.mean() > accept.mean() + 0.1
+    assert accept.mean() == pytest.approx(moves.ASKED, abs=0.01)  # sd over seeds 0.001; once the step is kept, 0.77
+    assert changed.mean() == pytest.approx(0.9, abs=0.05)  # sd 0.01
 
 
 def test_counts_of_errata_come_to_what_is_exact():

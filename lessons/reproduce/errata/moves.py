@@ -12,6 +12,7 @@ from app.kit.player.scene import Axis
 from datasets.logistic import INPUT_SD, TRAIN, logistic_pairs
 from engine import sample, targets
 from engine.logistic import Newton, newton, sigmoid
+from engine.samplers.adaptation import windows
 from engine.targets.densities import normal_density
 from lessons.reproduce.errata.blank import EXACT, RIGHT, WORDS, WRONG, blank, tell
 
@@ -229,17 +230,18 @@ def climbed() -> bytes:
 
 # What NUTS is tuned to ------------------------------------------------------------------------------------------------
 
-TRANSITIONS, ASKED = 400, 0.65
+TUNED, TRANSITIONS, ASKED = 1500, 400, 0.65  # transitions of warm-up, those shown of them, and delta
 
 
 @cache
 def tuned() -> tuple[Array, Array]:
-    """(TRANSITIONS,) each: mean acceptance along the path of a transition, and whether the state changed."""
-    found = sample(
-        targets.gaussian(dimension=20, correlation=0.0), "nuts", chains=1, draws=TRANSITIONS, warmup=1500, seed=1, target_accept=ASKED
-    )
-    before = np.concatenate([found.start[:, None], found.draws[:, :-1]], axis=1)
-    return found.accept_prob[0], (found.draws != before).any(axis=2)[0].astype(np.float64)
+    """(TRANSITIONS,) each, while dual averaging steers: mean acceptance along the path, and whether the state changed."""
+    model = targets.gaussian(dimension=20, correlation=0.0)
+    warmup = sample(model, "nuts", chains=1, draws=1, warmup=TUNED, seed=1, target_accept=ASKED, keep_warmup=True).warmup
+    assert warmup is not None
+    end = windows(TUNED)[1][-1]  # where the longest stretch with one mass ends
+    before, after = (warmup.draws[0, end - TRANSITIONS - late : end - late] for late in (1, 0))
+    return warmup.accept_prob[0, end - TRANSITIONS : end], (after != before).any(axis=1).astype(np.float64)
 
 
 def two_shares() -> bytes:
