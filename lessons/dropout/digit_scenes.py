@@ -43,12 +43,7 @@ def scene(spec: DropoutSpec) -> bytes:
 
 def grow(spec: DropoutSpec, job: Any) -> bytes | None:
     """The same, with pictures on the way while the network learns; None when stopped."""
-    return sources.behind(spec.images, partial(_grown, spec, job), job)
-
-
-def _grown(spec: DropoutSpec, job: Any) -> bytes | None:
-    shared = digits.learning(spec)
-    return shared.grown(lambda state: picture(spec, state, shared.note), job, FIRST)
+    return sources.behind(spec.images, lambda: digits.learning(spec).grown(partial(picture, spec), job, FIRST), job)
 
 
 def picture(spec: DropoutSpec, state: State[NetworkFit, Look], note: str) -> bytes:

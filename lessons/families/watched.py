@@ -119,9 +119,9 @@ class Watched(Generic[Fit, Look]):
             raise InterruptedError
         return state
 
-    def grown(self, picture: Callable[[State[Fit, Look]], bytes], job: Any, first: float) -> bytes | None:
+    def grown(self, picture: Callable[[State[Fit, Look], str], bytes], job: Any, first: float) -> bytes | None:
         """The picture of its end, with pictures on the way, the first after `first` seconds of training; None when
-        stopped.
+        stopped. `picture(state, note)`: the note says how far it is.
         """
         until = 0.0
         while not self.done:
@@ -129,10 +129,10 @@ class Watched(Generic[Fit, Look]):
                 return None
             if self.state.seconds >= first and time.perf_counter() >= until:
                 begin = time.perf_counter()
-                job.publish(picture(self.state))
+                job.publish(picture(self.state, self.note))
                 until = time.perf_counter() + SHARE * (time.perf_counter() - begin)
             self.advance(job.is_set)
-        return picture(self.state)
+        return picture(self.state, self.note)
 
     def _restored(self) -> tuple[Look, ...]:
         """Go on from the state on disk: its looks. None where there is none of this training."""

@@ -16,10 +16,8 @@ from numpy.typing import NDArray
 from app.kit import theme
 from app.kit.player.scene import Axis, Place, Scene
 from engine.kept import kept
-from engine.variational import NetworkFit
 from lessons.families.digit_posteriors import sources
 from lessons.families.sheets import sheet
-from lessons.families.watched import State
 from lessons.spike_and_slab import learning
 from lessons.spike_and_slab.learning import BINS, DRAWS, Frame, Learning, column, data_of
 from lessons.spike_and_slab.spec import WORDS, SpikeAndSlabSpec
@@ -57,14 +55,6 @@ def live(spec: SpikeAndSlabSpec) -> Callable[[Any], bytes]:
         return picture(spec, run.state.looks, None)
 
     return body
-
-
-def grown(spec: SpikeAndSlabSpec, picture: Callable[[State[NetworkFit, Frame], str], bytes], job: Any) -> bytes | None:
-    """The picture of the training on MNIST at its end, with pictures on the way; None when stopped. `picture(state,
-    note)`: the note says how far it is.
-    """
-    shared = learning.shared(spec)
-    return shared.grown(lambda state: picture(state, shared.note), job, FIRST_OF_MANY)
 
 
 def picture(spec: SpikeAndSlabSpec, frames: Sequence[Frame], total: int | None, note: str = "") -> bytes:

@@ -66,7 +66,7 @@ def _grown(spec: SpikeAndSlabSpec, job: Any) -> bytes | None:
     if not learning.is_large(spec):
         return scene(spec)
     here = _viewed(learning.network_part(spec), spec)
-    return network_scenes.grown(here, lambda state, note: _large(here, state, note), job)
+    return learning.shared(here).grown(partial(_large, here), job, network_scenes.FIRST_OF_MANY)
 
 
 def live(spec: SpikeAndSlabSpec) -> Callable[[Any], bytes] | None:

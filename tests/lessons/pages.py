@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import ModuleType
 
 import numpy as np
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from app import catalogue
 from app.kit.player.scene import decode
 from app.kit.verdicts import KernelProofs, Planted, plantable
+from engine import kept, states
 from engine.judge import KINDS, Check, Verdict, overall
 from engine.spec import Spec
 from engine.ticket import NEVER
+from lessons.families.watched import State, Watched
 
 MOST_BYTES = 500_000  # a message to the browser
 RESEARCHER_S_CARD = [  # titles of what stands below the stage where a model predicts data
@@ -55,6 +58,28 @@ def goes_on(first: bytes, whole: bytes) -> None:
     assert [line["id"] for line in before["readouts"]] == [line["id"] for line in after["readouts"]], "the card would move the stage"
     for old, new in zip(before["table"], after["table"], strict=True):
         np.testing.assert_array_equal(began[old["values"]], ended[new["values"]][: before["steps"]], err_msg=old["name"])
+
+
+def goes_on_from_disk(learning: Callable[[], Watched], whole: Watched, monkeypatch: pytest.MonkeyPatch) -> tuple[State, State]:
+    """The ends of the training that `learning` gives to all who ask, killed after two looks, and of `whole`, its like that was
+    not. Asserts that the first has the looks that it had, ends with the weights of the other, and is not trained again.
+    """
+    monkeypatch.setattr(states, "EVERY", 0.0)
+    first = learning()
+    first.advance()
+    first.advance()
+    monkeypatch.setattr(kept, "store", kept.Store(100_000_000))
+    again = learning()
+    assert again is not first and len(first.state.looks) == len(again.state.looks) == 3
+    for old, new in zip(first.state.looks, again.state.looks, strict=True):
+        np.testing.assert_equal(*(look if isinstance(look, tuple) else vars(look) for look in (new, old)))
+    ends = again.finish(), whole.finish()
+    assert ends[0] is not None and ends[1] is not None
+    for one, other in zip(ends[0].fit.expected_weights(), ends[1].fit.expected_weights(), strict=True):
+        assert one.tobytes() == other.tobytes()
+    monkeypatch.setattr(kept, "store", kept.Store(100_000_000))
+    assert learning().done, "what was trained is not trained again"
+    return ends[0], ends[1]
 
 
 def page(slug: str, **query: str) -> AppTest:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 from app.kit.player.scene import decode
-from engine import kept, states
 from engine.judge import convolution as judge
 from engine.judge import overall
 from engine.spec import SpecError
@@ -14,7 +15,7 @@ from engine.variational.convolution import shifted
 from lessons.convolution import analysis, panels, questions, scenes, training
 from lessons.convolution.analysis import SHIFTS
 from lessons.convolution.spec import KERNELS, SCENARIOS, VARIANTS, ConvolutionLesson
-from tests.lessons.pages import MOST_BYTES, NEVER, Job, page, planted, verdicts
+from tests.lessons.pages import MOST_BYTES, NEVER, Job, goes_on_from_disk, page, planted, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
 FEW = 5  # epochs
@@ -71,20 +72,10 @@ LARGE = BY_ID["places"].replace(size="large", variant="exact", epochs=FEW)
 def test_a_large_network_goes_on_from_its_state(few_of_mnist, monkeypatch):
     """Killed and begun anew it has the looks that it had, and ends with the bytes of one that was not."""
     assert len(few_of_mnist.labels) == 120 and training.is_large(LARGE)
-    monkeypatch.setattr(states, "EVERY", 0.0)
-    first = training.learning(LARGE)
-    first.advance()
-    first.advance()
+    ended, _ = goes_on_from_disk(partial(training.learning, LARGE), training.Learning(LARGE.trained_alone()), monkeypatch)
+    assert [look.step for look in ended.looks[:3]] == [0, 1, 2] and np.isfinite([look.tested for look in ended.looks]).all()
     path = training.state_path(LARGE)
     assert path is not None and path.is_file()
-    monkeypatch.setattr(kept, "store", kept.Store(100_000_000))
-    again = training.learning(LARGE)
-    assert again is not first and [look.step for look in again.state.looks] == [look.step for look in first.state.looks] == [0, 1, 2]
-    ended, whole = again.finish(), training.Learning(LARGE.trained_alone()).finish()
-    assert ended is not None and whole is not None
-    for a, b in zip(ended.fit.expected_weights(), whole.fit.expected_weights(), strict=True):
-        assert a.tobytes() == b.tobytes()
-    assert np.isfinite([look.tested for look in ended.looks]).all()
     path.write_bytes(path.read_bytes()[:100])
     assert len(training.Learning(LARGE.trained_alone(), path).state.looks) == 1, "half a state is none"
 

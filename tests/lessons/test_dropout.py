@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,7 +12,6 @@ from scipy.stats import kstest
 
 from app.kit.player.scene import decode, levels
 from datasets.images import Images
-from engine import kept, states
 from engine.judge import overall, proofs, training
 from engine.judge.plant import STUCK, planted
 from engine.networks.predictive import outputs
@@ -21,7 +21,7 @@ from lessons.dropout import analysis, digit_panels, digit_scenes, digits, panels
 from lessons.dropout.questions import QUESTIONS, ratios, shout
 from lessons.dropout.spec import SCENARIOS, DropoutSpec
 from lessons.families.digit_posteriors import sources
-from tests.lessons.pages import MOST_BYTES, NEVER, Job, page, says, verdicts
+from tests.lessons.pages import MOST_BYTES, NEVER, Job, goes_on_from_disk, page, says, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
 GAP, XOR = BY_ID["passes"], BY_ID["xor"]
@@ -494,24 +494,12 @@ def test_the_panels_of_digits_tell_the_fit():
 
 def test_a_training_on_mnist_goes_on_from_its_state_to_the_same_bytes(few_of_mnist: Images, monkeypatch: pytest.MonkeyPatch):
     """Killed and begun anew it has the looks that it had; it is one for all who ask."""
-    monkeypatch.setattr(states, "EVERY", 0.0)
     _few(monkeypatch)
     for method in ("mc_dropout", "concrete_dropout"):
         spec = LARGE.replace(method=method)
-        first = digits.learning(spec)
-        assert digits.learning(spec.replace(units=9, number=3, passes=10)) is first
-        first.advance()
-        first.advance()
-        monkeypatch.setattr(kept, "store", kept.Store(100_000_000))
-        again = digits.learning(spec)
-        assert again is not first and [look.epoch for look in again.state.looks] == [look.epoch for look in first.state.looks]
-        whole = digits.Learning(digits.trained_alone(spec)).finish()
-        assert whole is not None and again.finish() is not None
-        for one, other in zip(again.state.fit.expected_weights(), whole.fit.expected_weights(), strict=True):
-            assert one.tobytes() == other.tobytes()
-        assert again.state.fit.posterior.logits.tobytes() == whole.fit.posterior.logits.tobytes()
-        monkeypatch.setattr(kept, "store", kept.Store(100_000_000))
-        assert digits.learning(spec).done, "what was trained is not trained again"
+        assert digits.learning(spec.replace(units=9, number=3, passes=10)) is digits.learning(spec)
+        again, whole = goes_on_from_disk(partial(digits.learning, spec), digits.Learning(digits.trained_alone(spec)), monkeypatch)
+        assert again.fit.posterior.logits.tobytes() == whole.fit.posterior.logits.tobytes()
     changes = ({}, {"seed": 9}, {"hidden": 22}, {"prior_sd": 2.0}, {"keep": 0.7}, {"scaling": "none"}, {"units": 9})
     assert len({digits.state_path(digits.trained_alone(LARGE.replace(**change))) for change in changes}) == 6
     assert digits.state_path(DIGITS) is None

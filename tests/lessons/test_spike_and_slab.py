@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,7 +15,6 @@ from sklearn.linear_model import LogisticRegression
 from app.kit.charts import Table
 from app.kit.player.scene import decode
 from datasets.images import Images, digits
-from engine import kept, states
 from engine.judge import overall, proofs, training
 from engine.judge.plant import SHIFTED, STUCK, planted
 from engine.spec import SpecError
@@ -23,7 +23,7 @@ from lessons.reproduce import hubin
 from lessons.spike_and_slab import analysis, criteria, estimators, learning, network_panels, network_scenes, network_views, panels, scenes
 from lessons.spike_and_slab.questions import QUESTIONS
 from lessons.spike_and_slab.spec import SCENARIOS, SpikeAndSlabSpec
-from tests.lessons.pages import MOST_BYTES, NEVER, page, says, verdicts
+from tests.lessons.pages import MOST_BYTES, NEVER, goes_on_from_disk, page, says, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
 REGRESSIONS = [name for name, spec in BY_ID.items() if spec.part == "regression"]
@@ -495,22 +495,12 @@ LARGE = TINY.replace(data="mnist", epochs=200)  # 200 steps on the few images th
 
 def test_a_training_on_mnist_goes_on_from_its_state_to_the_same_bytes(few_of_mnist: Images, monkeypatch: pytest.MonkeyPatch):
     """Killed and begun anew it has the looks that it had; it is one for all who ask, whatever they look at."""
-    monkeypatch.setattr(states, "EVERY", 0.0)
-    first = learning.shared(LARGE)
-    assert learning.shared(LARGE.replace(view="cut", rows=20)) is first
-    first.advance()
-    first.advance()
-    monkeypatch.setattr(kept, "store", kept.Store(100_000_000))
-    again = learning.shared(LARGE)
-    assert again is not first and [look.epoch for look in again.state.looks] == [look.epoch for look in first.state.looks]
-    whole = learning.Learning(learning.network_part(LARGE))
-    assert whole.finish() is not None and len(whole.state.looks) == whole.total == learning.LARGE_FRAMES + 1
-    assert again.finish() is not None and again.share == 1.0 and not again.note
-    assert again.state.looks[-1].epoch == LARGE.epochs and again.state.looks[-1].layers[0].shape == (785, LARGE.units)
-    for one, other in zip(again.state.fit.expected_weights(), whole.state.fit.expected_weights(), strict=True):
-        assert one.tobytes() == other.tobytes()
-    monkeypatch.setattr(kept, "store", kept.Store(100_000_000))
-    assert learning.shared(LARGE).done, "what was trained is not trained again"
+    assert learning.shared(LARGE.replace(view="cut", rows=20)) is learning.shared(LARGE)
+    again, whole = goes_on_from_disk(partial(learning.shared, LARGE), learning.Learning(learning.network_part(LARGE)), monkeypatch)
+    assert len(whole.looks) == len(again.looks) == learning.LARGE_FRAMES + 1
+    assert again.looks[-1].epoch == LARGE.epochs and again.looks[-1].layers[0].shape == (785, LARGE.units)
+    done = learning.shared(LARGE)
+    assert done.total == len(again.looks) and done.share == 1.0 and not done.note
     paths = {learning.state_path(LARGE.replace(**change)) for change in ({}, {"seed": 9}, {"units": 9}, {"epochs": 9}, {"view": "cut"})}
     assert len(paths) == 4
 

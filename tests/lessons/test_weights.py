@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,7 +11,6 @@ from scipy.stats import kstest
 
 from app.kit.player.scene import decode, pixel_blocks
 from datasets.images import Images
-from engine import kept, states
 from engine.judge import overall, proofs
 from engine.judge.plant import SHIFTED, STUCK, planted
 from engine.spec import SpecError
@@ -19,7 +19,7 @@ from lessons.families.digit_posteriors import sources
 from lessons.weights import analysis, digit_panels, digit_scenes, digits, panels, scenes, training
 from lessons.weights.questions import QUESTIONS
 from lessons.weights.spec import SCENARIOS, WeightsSpec
-from tests.lessons.pages import MOST_BYTES, NEVER, Job, page, says, verdicts
+from tests.lessons.pages import MOST_BYTES, NEVER, Job, goes_on_from_disk, page, says, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
 REGIONS = ("among the data", "between them", "outside")  # of the curve
@@ -455,22 +455,10 @@ def test_the_panels_of_digits_tell_the_fit():
 
 def test_a_training_on_mnist_goes_on_from_its_state_to_the_same_bytes(few_of_mnist: Images, monkeypatch: pytest.MonkeyPatch):
     """Killed and begun anew it has the looks that it had; it is one for all who ask."""
-    monkeypatch.setattr(states, "EVERY", 0.0)
     _few(monkeypatch)
-    first = digits.learning(LARGE)
-    assert digits.learning(LARGE.replace(units=9, data="own")) is first
-    first.advance()
-    first.advance()
-    monkeypatch.setattr(kept, "store", kept.Store(100_000_000))
-    again = digits.learning(LARGE)
-    assert again is not first and [look.epoch for look in again.state.looks] == [look.epoch for look in first.state.looks]
-    whole = digits.Learning(digits.trained_alone(LARGE)).finish()
-    assert whole is not None and again.finish() is not None
-    for one, other in zip(again.state.fit.expected_weights(), whole.fit.expected_weights(), strict=True):
-        assert one.tobytes() == other.tobytes()
-    assert again.state.looks[-1].mean.tobytes() == whole.looks[-1].mean.tobytes()
-    monkeypatch.setattr(kept, "store", kept.Store(100_000_000))
-    assert digits.learning(LARGE).done, "what was trained is not trained again"
+    assert digits.learning(LARGE.replace(units=9, data="own")) is digits.learning(LARGE)
+    again, whole = goes_on_from_disk(partial(digits.learning, LARGE), digits.Learning(digits.trained_alone(LARGE)), monkeypatch)
+    assert again.looks[-1].mean.tobytes() == whole.looks[-1].mean.tobytes()
     changes = ({}, {"seed": 9}, {"hidden": 12}, {"prior_sd": 2.0}, {"units": 9})
     assert len({digits.state_path(digits.trained_alone(LARGE.replace(**change))) for change in changes}) == 4
     assert digits.state_path(DIGITS) is None

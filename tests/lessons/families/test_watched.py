@@ -29,7 +29,8 @@ def test_pictures_begin_when_it_has_learnt_for_a_while_and_leave_it_time():
         run = start_network(data.x, data.y, hidden=(5,), method="gaussian", epochs=5)
         return Watched(run, bent(run.total, 12), lambda fit, step: step)
 
-    def picture(state: State[NetworkFit, int]) -> bytes:
+    def picture(state: State[NetworkFit, int], note: str) -> bytes:
+        assert state.done == (not note)
         return repr(state.looks).encode()
 
     job, never = Job(), Job()
