@@ -31,7 +31,6 @@ Array = NDArray[np.float64]
 
 LOOKS = 20  # at a whole training, after the start
 DRAWS = 20  # passes by which test images are read
-TESTED = 1_000  # images of MNIST by which it is tried at each look: the first ones
 DOUBTS = np.geomspace(1e-4, 1.0, 25)  # edges of the histograms of disagreement, in nats; what lies outside counts at the ends
 SMALL: dict[str, Any] = {"epochs": 60, "step_size": 3e-3, "inclusion_step_size": 0.02}  # on the bundled digits
 LARGE: dict[str, Any] = {"epochs": 10, "step_size": 1e-3, "inclusion_step_size": 0.01}
@@ -45,8 +44,7 @@ def is_large(spec: DropoutSpec) -> bool:
 
 def data_of(spec: DropoutSpec) -> Images:
     """What it learns from and is tried on."""
-    data = sources.images(spec.images)
-    return data.some(len(data.labels), TESTED)
+    return sources.few_tested(spec.images)
 
 
 def number_of(spec: DropoutSpec) -> int:

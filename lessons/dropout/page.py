@@ -5,7 +5,6 @@ from engine.readable.dropout import dropout as readable
 from engine.readable.nuts import nuts
 from engine.variational import dropout
 from lessons.dropout import analysis
-from lessons.dropout.digits import TESTED
 from lessons.dropout.panels import diagnostics, panels
 from lessons.dropout.questions import QUESTIONS
 from lessons.dropout.scenes import grow, live, scene
@@ -39,7 +38,7 @@ def _digit_controls(panel: Controls[DropoutSpec]) -> None:
         panel.slider("prior_sd")
         panel.slider("passes")
     panel.remark("bundled")
-    panel.remark("mnist", where=sources.WHERE, tested=TESTED)
+    panel.remark("mnist", where=sources.WHERE, tested=sources.TESTED)
 
 
 def _small_controls(panel: Controls[DropoutSpec]) -> None:

@@ -45,7 +45,6 @@ RULES: dict[str, dict[str, Any]] = {
 METHODS = WORDS["families"]
 MASKS = 400  # drawn for the check
 LARGE_FRAMES = 24  # a message to the browser holds no more of so many pixels
-TESTED = 1_000  # images of MNIST that are tested: the first ones
 FORMAT = 1  # of states on disk: another number leaves the old ones behind
 
 
@@ -56,8 +55,7 @@ def is_large(spec: SpikeAndSlabSpec) -> bool:
 
 def data_of(spec: SpikeAndSlabSpec) -> Images:
     """What it learns from and is tested on."""
-    data = sources.images(spec.data)
-    return data.some(len(data.labels), TESTED)
+    return sources.few_tested(spec.data)
 
 
 def never_inked(spec: SpikeAndSlabSpec) -> NDArray[np.bool_]:

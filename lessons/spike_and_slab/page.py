@@ -17,7 +17,6 @@ from engine.variational.spike_and_slab_network import SpikeAndSlab
 from lessons.families.digit_posteriors import sources
 from lessons.families.digit_posteriors.spec import TESTS
 from lessons.spike_and_slab import analysis, estimators
-from lessons.spike_and_slab.learning import TESTED
 from lessons.spike_and_slab.panels import diagnostics, panels
 from lessons.spike_and_slab.questions import QUESTIONS
 from lessons.spike_and_slab.scenes import PREVIEWS, grow, live, scene
@@ -42,7 +41,7 @@ def _network_controls(panel: Controls[SpikeAndSlabSpec]) -> None:
     panel.slider("units")
     panel.segmented("data")
     panel.remark("digits", learnt=DIGITS_TRAIN, tested=TESTS["digits"])
-    panel.remark("mnist", where=sources.WHERE, tested=TESTED)
+    panel.remark("mnist", where=sources.WHERE, tested=sources.TESTED)
 
 
 def _regression_controls(panel: Controls[SpikeAndSlabSpec]) -> None:

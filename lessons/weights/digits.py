@@ -33,7 +33,6 @@ Array = NDArray[np.float64]
 
 LOOKS = 20  # at a whole training, after the start: a message to the browser holds no more of so many pixels
 DRAWS = 10  # networks averaged
-TESTED = 1_000  # images of MNIST by which it is tried at each look: the first ones
 TILES = 10  # hidden units whose pixels are shown as images
 SHOWN = {"digits": (0, 1, 6, 11, 48, 189), "mnist": (0, 1, 8, 247, 321, 340)}  # test images whose votes are shown
 MEANS = np.linspace(-1.5, 1.5, 61)  # edges of the histogram of means, in prior sds; what lies outside counts at the ends
@@ -52,8 +51,7 @@ def is_large(spec: WeightsSpec) -> bool:
 
 def data_of(spec: WeightsSpec) -> Images:
     """What it learns from and is tested on."""
-    data = sources.images(spec.images)
-    return data.some(len(data.labels), TESTED)
+    return sources.few_tested(spec.images)
 
 
 def never_inked(spec: WeightsSpec) -> NDArray[np.bool_]:

@@ -6,7 +6,6 @@ from engine.readable.bayes_by_backprop import bayes_by_backprop
 from engine.variational import dense, fused
 from lessons.families.digit_posteriors import sources
 from lessons.weights import analysis, training
-from lessons.weights.digits import TESTED
 from lessons.weights.panels import diagnostics, panels
 from lessons.weights.questions import QUESTIONS
 from lessons.weights.scenes import PREVIEWS, grow, scene
@@ -28,7 +27,7 @@ def _digit_controls(panel: Controls[WeightsSpec]) -> None:
     panel.slider("hidden")
     panel.slider("prior_sd")
     panel.remark("bundled")
-    panel.remark("mnist", where=sources.WHERE, tested=TESTED)
+    panel.remark("mnist", where=sources.WHERE, tested=sources.TESTED)
 
 
 def _small_controls(panel: Controls[WeightsSpec]) -> None:

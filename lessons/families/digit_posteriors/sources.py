@@ -35,6 +35,7 @@ SMALL = 12  # pixels a side up to which images are read as the bundled digits ar
 MANY: dict[str, Any] = {"units": 200, "depth": 2}  # of larger images
 FEW: dict[str, Any] = {"units": 50, "epochs": 30}  # of larger ones, where there are few
 MEMBERS = 10  # of an ensemble on larger ones
+TESTED = 1_000  # images of MNIST by which a training is tried at each look: the first ones
 AGAIN = 60.0  # s before a download that failed is tried again
 FORMAT = 1  # of states on disk: another number leaves the old ones behind
 
@@ -61,6 +62,12 @@ def is_here(name: str) -> bool:
 def images(name: str) -> Images:
     """The data that are learnt from where `name` is chosen, "digits" or "mnist"."""
     return digits() if present(name) == "digits" else local.images(name)
+
+
+def few_tested(name: str) -> Images:
+    """The same for a training that is tried at each look: with the first `TESTED` images to test on."""
+    data = images(name)
+    return data.some(len(data.labels), TESTED)
 
 
 @kept
