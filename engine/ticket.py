@@ -147,7 +147,7 @@ def each(function: Callable[[T], R], items: Iterable[T]) -> list[R]:
 
     def call_for_help() -> None:
         busy = sum(not future.done() for future in helping)
-        if busy < min(len(todo), cores.cores - 1):
+        if busy < min(len(todo), cores.cores - 1) and cores.has_spare(mine.rank if mine else turns.AFTER):
             claim = turns.Claim(cores, mine.rank, mine.reader) if mine else turns.Claim(cores)
             helping.append(_helpers.submit(contextvars.copy_context().run, help_out, claim))
 
@@ -157,12 +157,11 @@ def each(function: Callable[[T], R], items: Iterable[T]) -> list[R]:
                 work(claim)
 
     work()
-    for future in helping:
-        future.cancel()
-    with turns.resting():
-        for future in helping:
-            if not future.cancelled():
-                future.result()
+    under_way = [future for future in helping if not future.cancel()]
+    waits = not all(future.done() for future in under_way)
+    with turns.resting() if waits else contextlib.nullcontext():  # who rests queues for its turn anew
+        for future in under_way:
+            future.result()
     if failed:
         raise failed[0]
     return [found[i] for i in range(len(found))]

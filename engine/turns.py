@@ -81,11 +81,16 @@ class Turns:
     def take_spare(self, claim: Claim) -> bool:
         """Take a turn if one is free and nobody waits for it."""
         with self._lock:
-            if self._waiting or len(self._running) >= self._room(claim.rank):
+            if not self._spare(claim.rank):
                 return False
             self._running.add(claim)
         self._begin(claim)
         return True
+
+    def has_spare(self, rank: int) -> bool:
+        """Whether a turn for work of this rank is free, and nobody waits for it."""
+        with self._lock:
+            return self._spare(rank)
 
     def give(self, claim: Claim) -> None:
         """Hand a turn back."""
@@ -134,6 +139,9 @@ class Turns:
             self._had[reader] = self.had(reader) + seconds, time.monotonic()
             if len(self._had) > READERS:
                 self._had = {reader: kept for reader, kept in self._had.items() if self.had(reader) > SLICE}
+
+    def _spare(self, rank: int) -> bool:
+        return not self._waiting and len(self._running) < self._room(rank)
 
     def _crowd(self, rank: int) -> int:
         """How many run with this rank or a better one."""

@@ -224,6 +224,24 @@ def test_each_uses_the_cores_that_nobody_needs_and_no_others():
     assert len(seen) == 1
 
 
+def test_each_keeps_its_turn_where_nobody_helps():
+    """A picture that calls it many times would queue behind all other work as often."""
+    cores, order = Turns(1), list[str]()
+
+    def other() -> None:
+        with turns.turn(Claim(cores, FIRST, "bob")):
+            order.append("other")
+
+    with turns.turn(Claim(cores, FIRST, "ann")):
+        waiting = threading.Thread(target=other)
+        waiting.start()
+        until(lambda: bool(cores._waiting))
+        ticket.each(lambda i: i, range(3))
+        order.append("mine")
+    waiting.join(100)
+    assert order == ["mine", "other"]
+
+
 class Stopped:
     """A ticket whose result nobody wants."""
 
