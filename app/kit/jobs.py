@@ -41,7 +41,7 @@ from engine.ticket import holding
 log = logging.getLogger(__name__)
 
 ORPHAN_SECONDS = 15.0
-LOOK, LOOKS = 0.25, 40.0  # s between the looks of a page at its jobs; looks a second of all pages together
+LOOK, LOOKS = 0.25, 12.0  # s between the looks of a page at its jobs; looks a second of all pages together
 GONE_SECONDS = 1.0  # that a reader may be without a connection
 ASK_SECONDS = 0.25  # between questions whether the reader is there, and to a cluster for its news
 REST = 0.02  # s that a job leaves to its first picture, to be sent and drawn: all threads share one Python
