@@ -53,6 +53,18 @@ def connected(session: str) -> bool:
     return not runtime.exists() or runtime.get_instance().is_active_session(session.partition("/")[0])
 
 
+def reported(key: str) -> Any:
+    """What the browser shows in the widget `key`, as the message said that asked for this run; None if it did not say."""
+    context = get_script_run_ctx(suppress_warning=True)
+    if context is None:
+        return None
+    state = context.session_state._state
+    try:
+        return state._new_widget_state[state._get_widget_id(key)]
+    except KeyError:
+        return None
+
+
 def component_event(key: str) -> dict | None:
     """What a component of ours has told, for its callback. None where its reader has left the page: Streamlit may still
     call back when it has forgotten the component's state.

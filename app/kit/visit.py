@@ -256,14 +256,15 @@ def fill(key: str, value: Any) -> str:
     """Make the widget `key` show `value`; call before the widget is made. Returns the key.
 
     Streamlit sends a value set by the program once, and a rerun that follows at once can overtake that message. So it
-    is sent again by the runs of the next seconds, unless the reader moves the widget.
+    is sent again by the runs of the next seconds, until the browser says that it shows it or the reader moves the widget:
+    sent to a slider that a hand holds, it would take it back.
     """
     filled = _filled().get(key, Filled())
     before = st.session_state.get(key)
     if key not in st.session_state or before != value:
         st.session_state[key] = value
         _filled()[key] = filled.showing(before, value)
-    elif filled.again and filled.age() < _REFILL_SECONDS:
+    elif filled.again and filled.age() < _REFILL_SECONDS and seams.reported(key) != value:
         st.session_state[key] = value
     return key
 

@@ -261,11 +261,34 @@ def test_a_slider_on_its_way_marks_the_picture_it_leaves(demo: Lab):
     expect(stage.get_by_text("Before your change")).to_be_hidden()
 
 
-LEAVE = """path => {
-  history.pushState({}, "", path);
+ANOTHER_SEED = "document.querySelector(\".st-key-settings [data-testid='stNumberInputStepUp']\").click()"
+
+
+def test_a_slider_that_a_hand_holds_stays_where_it_is_when_the_page_runs_anew(demo: Lab):
+    """Seconds after a scenario has filled it, as when its verdict arrives."""
+    page = demo.open("/demo")
+    page.locator(".st-key-demo-scenario").get_by_text("long steps").click()
+    page.wait_for_url(re.compile("scenario=long"))
+    slider = page.locator(".st-key-settings input[type=range]").first
+    begun, y = hold(slider)
+    page.mouse.move(begun - 40, y, steps=4)
+    value = slider.input_value()
+    stage = page.get_by_test_id("player")
+    run = stage.get_attribute("data-run") or ""
+    page.evaluate(ANOTHER_SEED)
+    expect(stage).not_to_have_attribute("data-run", run)
+    page.wait_for_timeout(2000)  # what comes after the picture
+    demo.settled()
+    assert slider.input_value() == value
+    page.mouse.up()
+    page.wait_for_url(re.compile("step_size="))
+
+
+LEAVE = f"""path => {{
+  history.pushState({{}}, "", path);
   dispatchEvent(new PopStateEvent("popstate"));
-  document.querySelector(".st-key-settings [data-testid='stNumberInputStepUp']").click();
-}"""
+  {ANOTHER_SEED};
+}}"""
 
 
 def test_a_press_on_a_page_that_is_left_does_not_go_back_to_it(lab: Lab):

@@ -43,6 +43,25 @@ def test_a_script_knows_that_it_runs_and_for_whom():
     assert not seams.running() and not seams.in_fragment() and not seams.went_back() and seams.session_id() is None
 
 
+def reporting() -> None:
+    """A widget, and what the browser says that it shows, before the widget is made."""
+    import streamlit as st
+
+    from app.kit import seams
+
+    st.text(str(seams.reported("n")))
+    st.number_input("n", value=3, key="n")
+
+
+def test_what_a_browser_says_of_a_widget_is_known_before_the_widget_is_made():
+    app = AppTest.from_function(reporting).run()
+    assert app.text[0].value == "None", "it has not seen it yet"
+    assert app.run().text[0].value == "3"
+    app.number_input(key="n").set_value(5)
+    assert app.run().text[0].value == "5"
+    assert seams.reported("n") is None
+
+
 def test_the_context_of_a_run_has_what_is_read_off_it():
     fields = ScriptRunContext.__dataclass_fields__
     assert {"session_id", "fragment_ids_this_run", "is_history_navigation"} <= set(fields)
