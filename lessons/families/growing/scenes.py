@@ -27,6 +27,7 @@ Array = NDArray[np.float64]
 
 RATE = 4.0  # sweeps a second: slow enough to see a unit fade in
 FEW_SIZES = 6  # each of which has its tick
+SCALES = (4, 2, 1)  # the map of disagreement ends at log 2 over one of them: networks that mostly agree would leave it dark
 MOVE, PROPOSE, WEIGH, DECIDE = "within", "propose", "weigh", "decide"
 
 
@@ -199,7 +200,8 @@ def _maps(made: Scene, growth: Growth, frames: NDArray[np.int64]) -> None:
         if id == "mean":
             panel.heatmap(maps.mean, x=VIEW, y=VIEW, low=0.0, high=1.0, at=frames, colormap="diverging", alpha=0.75)
         else:
-            panel.heatmap(maps.epistemic, x=VIEW, y=VIEW, low=0.0, high=LN2, at=frames)
+            scale = next(scale for scale in SCALES if scale * int(maps.epistemic.max()) <= np.iinfo(np.uint8).max)
+            panel.heatmap(maps.epistemic * np.uint8(scale), x=VIEW, y=VIEW, low=0.0, high=LN2 / scale, at=frames)
         if edit is None:
             _data(panel, growth, labelled=id == "mean")
 

@@ -44,6 +44,11 @@ def maps_average_all_networks_of_all_sizes(spec: GrowingSpec) -> None:
     assert maps.counts[-1] == CHAINS * (spec.sweeps - done.burn)
     for cells, values, high in ((maps.mean, right.mean[:, 1], 1.0), (maps.epistemic, right.epistemic, LN2)):
         assert np.abs(cells[-1].ravel().astype(int) - np.round(255 * values / high)).max() <= 1
+    header, arrays = decode(picture(done))
+    [drawn] = [layer for layer in panel_of(header, "epistemic")["layers"] if layer["kind"] == "heatmap"]
+    cells = arrays[drawn["frames"]].reshape(maps.epistemic.shape)
+    assert cells.max() > 255 / 2 or drawn["high"] == LN2 / 4, "the scale fits what it shows"
+    assert cells[-1] * drawn["high"] == pytest.approx(maps.epistemic[-1] * LN2)
 
 
 def traces_are_those_of_the_average(spec: GrowingSpec) -> None:
