@@ -90,6 +90,11 @@ class Job:
         """Someone still looks at this job."""
         self._seen = time.monotonic()
 
+    def hurry(self, rank: int) -> None:
+        """It has this rank, one of `engine.turns`, if not a better one."""
+        if rank < self.claim.rank:
+            self.claim.turns.move(self.claim, rank)
+
     def stop(self) -> None:
         """Ask the job to end. It ends at its next look at the ticket, at once if it still waits."""
         self._stop.set()

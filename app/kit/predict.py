@@ -9,6 +9,7 @@ import streamlit as st
 from app.kit import glossary, jobs
 from app.kit.visit import Answer, Visit, fill, session
 from app.kit.words import Question
+from engine import turns
 from engine.spec import Spec
 
 ENDED = (jobs.DONE, jobs.FAILED)  # one that was stopped or turned away is tried again
@@ -102,10 +103,11 @@ def draw(question: Question, visit: Visit, values: object) -> bool:
 
 
 def _answering(question: Question, visit: Visit, slug: str, specs: dict[str, Spec]) -> jobs.Job:
-    """The job that works the answer out while the reader thinks."""
+    """The job that works the answer out while the reader thinks, and sooner than the rest of the run once it is locked."""
     spec = _asked_about(question, visit, specs)
     key = (slug, "answer", question.id, spec)
-    return jobs.pool().submit((session(), f"answer {question.id}"), key, _answered, question, spec, local=True)
+    rank = turns.GIVEN if question.id in visit.answers else turns.AFTER
+    return jobs.pool().submit((session(), f"answer {question.id}"), key, _answered, question, spec, rank=rank, local=True)
 
 
 def _asked_about(question: Question, visit: Visit, specs: dict[str, Spec]) -> Spec:
@@ -127,6 +129,7 @@ def _lock(question: Question, choice: int | tuple[float, ...] | None, visit: Vis
         return
     visit.answers[question.id] = Answer(choice)
     visit.touched = True
+    answering.hurry(turns.GIVEN)
     answering.wait(PATIENCE)
     _settle(question, visit, specs, answering)
 

@@ -129,3 +129,14 @@ def test_the_page_goes_on_while_an_answer_is_worked_out(monkeypatch: pytest.Monk
     while "You were right" not in texts(at) and time.monotonic() < end:
         at.run()
     assert "You were right" in texts(at)
+
+
+def test_a_locked_prediction_is_worked_out_before_the_run_goes_on_and_before_checks(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(predict, "PATIENCE", 0.01)
+    question = Question("far", "How far?", ["near", "far"], 1, "Far.")
+    here, job = Visit(WalkSpec(), "walk"), waiting()
+    predict._lock(question, 1, here, {}, job)
+    assert job.claim.rank == turns.GIVEN
+    ahead = jobs.Job("answer", turns.Claim(turns.Turns(1), turns.FIRST, "reader"), lambda session: True)
+    ahead.hurry(turns.GIVEN)
+    assert ahead.claim.rank == turns.FIRST, "never later than it was"

@@ -430,6 +430,16 @@ class Player {
     const { scene, followed } = this;
     const shown = followed ? { ...scene, run: `${scene.run}/preview`, panels: followed } : scene;
     this.stage.arrange(shown, this.palette, this.family, ...this.size);
+    this.arrangeCard();
+  }
+
+  // Lines that the words name come before the list of phases, where the stage cannot become as low as they need.
+  arrangeCard() {
+    const room = this.size[2], named = this.cue?.card ?? [];
+    const tight = room > 0 && named.length > 0 && this.stage.height > room;
+    if (tight) this.readouts.nameFirst(named);
+    const above = this.phases.node.previousSibling === this.readouts.node;
+    if (tight !== above) this.phases.node[tight ? "before" : "after"](this.readouts.node);
   }
 
   // Where it begins in the page.
