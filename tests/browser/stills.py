@@ -30,6 +30,7 @@ LOOKS, BETWEEN = 40, 1_500  # at a stage until it rests, and ms between two
 GROWN = """
 node => !node.dataset.cue.endsWith("/waiting") && Number(node.dataset.steps) > Number(node.querySelector(".scrub input").max)
 """  # a run that is made while one looks has all its transitions, and the story its moments
+JUDGED = "() => { const signs = document.querySelector('.st-key-signs'); return signs !== null && !signs.innerText.includes('⋯'); }"
 LONGEST_RUN = 240_000  # ms, on a server that has never made it
 QUALITY = 70
 COARSE = (48, 27)  # px of the pictures that `distance` compares
@@ -58,9 +59,12 @@ def taken(page: Page, url: str, entry: catalogue.Entry, paper: str) -> Image.Ima
 
 
 def at_rest(page: Page) -> str:
-    """What the canvas shows once its run is whole and it changes no more, as base64: a font may come late."""
+    """What the canvas shows once its run is whole and judged, and it changes no more, as base64: a font may come late, and
+    with the last check what the picture is compared with.
+    """
     canvas, before = player(page).locator(".stage canvas").first, ""
     page.wait_for_function(GROWN, arg=player(page).element_handle(), timeout=LONGEST_RUN)
+    page.wait_for_function(JUDGED, timeout=LONGEST_RUN)
     for _ in range(LOOKS):
         page.wait_for_timeout(BETWEEN)
         now = str(canvas.evaluate("canvas => canvas.toDataURL().split(',')[1]"))
