@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from app.kit import direction, predict, stage, story
 from app.kit.lesson import Lesson
@@ -99,7 +101,12 @@ def _faults_in(lesson: Lesson, step: story.Step, spec: Spec) -> list[str]:
 
 
 def _picture(lesson: Lesson, spec: Spec) -> bytes:
-    return lesson.grow(spec, Job()) if lesson.grow is not None else lesson.scene(spec, None)
+    return _made(lesson.scene, lesson.grow, spec)
+
+
+@functools.lru_cache(maxsize=4)  # steps that follow each other tell of one run
+def _made(scene: Callable[[Any, None], bytes], grow: Callable[[Any, Job], bytes] | None, spec: Spec) -> bytes:
+    return scene(spec, None) if grow is None else grow(spec, Job())
 
 
 def _answering(lesson: Lesson, step: story.Step, spec: Spec) -> Spec:
