@@ -17,7 +17,7 @@ from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-FIRST, GIVEN, GROWING, AFTER = range(4)  # ranks: a first picture, what a reader typed or gave, its rest, all else
+FIRST, GIVEN, GROWING, AFTER = range(4)  # ranks: a first picture; its page, and what a reader gave; its rest; all else
 
 SLICE = 0.05  # s of a turn that somebody else waits for
 READERS = 1000  # whose account is kept
@@ -149,8 +149,8 @@ class Turns:
 
     def _room(self, rank: int) -> int:
         """Turns for work of this rank or a better one. What can wait leaves a core to the scripts of the pages, which
-        need no turn, where more than one reader is there; and to a first picture, beside which it would take half of
-        what only one thread of Python can have.
+        need no turn up to their pictures, where more than one reader is there; and to a first picture, beside which it
+        would take half of what only one thread of Python can have.
         """
         if rank != AFTER:
             return self.cores

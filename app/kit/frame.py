@@ -26,8 +26,9 @@ from app.kit.follow import Follow
 from app.kit.lesson import Lesson
 from app.kit.link import link
 from app.kit.text import plain
-from app.kit.visit import LEADS_TO, Visit, arriving, fill, visit
+from app.kit.visit import LEADS_TO, Visit, arriving, fill, session, visit
 from app.kit.words import SANDBOX, Question, Scenario
+from engine import turns
 from engine.judge import Check
 
 __all__ = ["Check", "Controls", "Figure", "Lesson", "Question", "Scenario", "Table", "show"]
@@ -60,33 +61,35 @@ def show(lesson: Lesson) -> None:
     above = _above(lesson, here, head, chips) if arriving() else None  # later it would push a first picture down
     with scene:  # first: the browser draws what comes first, while the rest is still under way
         flushed = stage.draw(lesson, here, work)
-    with style:  # st.html comes a second later, with a visible jump
-        letters = f".st-key-head {{ --letters: {len(lesson.title)}; }}"
-        st.markdown(f"<style>{_STYLE}{letters}{icons.STYLE}{_PROJECTED if here.present else ''}</style>", unsafe_allow_html=True)
-    tools = above if above is not None else _above(lesson, here, head, chips)
-    with problems:
-        _problems(here)
-    with note:
-        _note(lesson, here)
-    with side:
-        _story(lesson, here)
-        sets = _sets(lesson, here)
-        if not sets:
-            _farewell(lesson, here)
-        with st.expander("Settings", key="settings") if here.present else st.container(key="settings"):
-            _settings(lesson, here)
-        if sets:
-            _farewell(lesson, here)
-    follow, held = Follow(lesson, here), direction.held(lesson, here)
-    follow.below(held)
-    with tools:
-        scenario = _scenario(lesson, here)
-        if not (held and scenario is not None and scenario.failure):  # a red sign would tell
-            follow.badge(held)
-        _share(lesson, here)
-        take_home.menu(lesson, here)
-        _present(here)
-    follow.watch()  # last: what stands behind a fragment may lose its place
+    # The rest takes its turn: scripts that run beside each other share one Python, and first pictures would wait for them.
+    with turns.turn(turns.Claim(turns.machine, turns.GIVEN, session())):
+        with style:  # st.html comes a second later, with a visible jump
+            letters = f".st-key-head {{ --letters: {len(lesson.title)}; }}"
+            st.markdown(f"<style>{_STYLE}{letters}{icons.STYLE}{_PROJECTED if here.present else ''}</style>", unsafe_allow_html=True)
+        tools = above if above is not None else _above(lesson, here, head, chips)
+        with problems:
+            _problems(here)
+        with note:
+            _note(lesson, here)
+        with side:
+            _story(lesson, here)
+            sets = _sets(lesson, here)
+            if not sets:
+                _farewell(lesson, here)
+            with st.expander("Settings", key="settings") if here.present else st.container(key="settings"):
+                _settings(lesson, here)
+            if sets:
+                _farewell(lesson, here)
+        follow, held = Follow(lesson, here), direction.held(lesson, here)
+        follow.below(held)
+        with tools:
+            scenario = _scenario(lesson, here)
+            if not (held and scenario is not None and scenario.failure):  # a red sign would tell
+                follow.badge(held)
+            _share(lesson, here)
+            take_home.menu(lesson, here)
+            _present(here)
+        follow.watch()  # last: what stands behind a fragment may lose its place
     stage.settle(flushed)
 
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from streamlit.runtime.scriptrunner_utils.exceptions import RerunException
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 from streamlit.testing.v1 import AppTest
 
-from app.kit import badge, jobs, seams, story, visit
+from app.kit import badge, jobs, seams, stage, story, visit
 from app.kit.badge import face, overall
 from app.kit.charts import Figure, Table
 from app.kit.code import source
 from app.kit.frame import Scenario, _follow_scenario
 from app.kit.visit import Filled, Visit
+from engine import turns
 from engine.judge import Check
 from tests.kit.demo.lesson import DEMO, WalkSpec, walk
 
@@ -453,6 +456,35 @@ def test_source_of_plain_and_compiled_functions():
         py_func = staticmethod(walk)
 
     assert source(Compiled()) == source(walk)
+
+
+def test_the_rest_of_a_page_takes_its_turn_after_pictures(monkeypatch: pytest.MonkeyPatch):
+    """Its picture is made and shown at once, whoever computes."""
+    monkeypatch.setattr(turns, "PATIENCE", 60.0)
+    shown, whole, draw = threading.Event(), threading.Event(), stage.draw
+
+    def drawn(*given: Any) -> Any:
+        flushed = draw(*given)
+        shown.set()
+        return flushed
+
+    def open_it() -> None:
+        opened()
+        whole.set()
+
+    monkeypatch.setattr(stage, "draw", drawn)
+    claims = [turns.Claim(turns.machine, turns.GIVEN, "another") for _ in range(turns.machine.cores)]
+    for claim in claims:
+        turns.machine.take(claim)
+    try:
+        thread = threading.Thread(target=open_it)
+        thread.start()
+        assert shown.wait(20) and not whole.wait(1.0)
+    finally:
+        for claim in claims:
+            turns.machine.give(claim)
+    assert whole.wait(20)
+    thread.join()
 
 
 def test_figures_need_words_and_tables_equal_columns():
