@@ -17,7 +17,7 @@ from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-FIRST, GIVEN, GROWING, AFTER = range(4)  # ranks: a first picture; its page, and what a reader gave; its rest; all else
+FIRST, PAGE, GIVEN, GROWING, AFTER = range(5)  # ranks: a first picture, its page, what a reader gave, the rest of a run, all else
 
 SLICE = 0.05  # s of a turn that somebody else waits for
 READERS = 1000  # whose account is kept

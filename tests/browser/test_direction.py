@@ -150,6 +150,13 @@ def missed(lab: Lab, held: bool, play: story.Play) -> list[str]:
     return found
 
 
+def test_lines_of_the_card_that_the_words_name_are_in_view_below_panels_that_cannot_shrink(lab: Lab):
+    page = lab.open("/dimensions?story=6&scenario=no-end-points")
+    expect(player(page)).to_have_attribute("data-cue", re.compile("dimensions/5"), timeout=PATIENT)
+    answer(page)
+    assert missed(lab, False, story.Play()) == []
+
+
 @pytest.mark.parametrize(
     "slug", [pytest.param(slug, marks=() if i == DAY % len(LESSONS) else pytest.mark.long) for i, slug in enumerate(LESSONS)]
 )

@@ -458,8 +458,9 @@ def test_source_of_plain_and_compiled_functions():
     assert source(Compiled()) == source(walk)
 
 
-def test_the_rest_of_a_page_takes_its_turn_after_pictures(monkeypatch: pytest.MonkeyPatch):
-    """Its picture is made and shown at once, whoever computes."""
+@pytest.mark.parametrize("rank,waits", [(turns.PAGE, True), (turns.GIVEN, False)])
+def test_the_rest_of_a_page_takes_its_turn_among_pages(monkeypatch: pytest.MonkeyPatch, rank: int, waits: bool):
+    """Its picture is shown at once, and what a reader gave does not hold it up."""
     monkeypatch.setattr(turns, "PATIENCE", 60.0)
     shown, whole, draw = threading.Event(), threading.Event(), stage.draw
 
@@ -473,13 +474,14 @@ def test_the_rest_of_a_page_takes_its_turn_after_pictures(monkeypatch: pytest.Mo
         whole.set()
 
     monkeypatch.setattr(stage, "draw", drawn)
-    claims = [turns.Claim(turns.machine, turns.GIVEN, "another") for _ in range(turns.machine.cores)]
+    claims = [turns.Claim(turns.machine, rank, "another") for _ in range(turns.machine.cores)]
     for claim in claims:
         turns.machine.take(claim)
     try:
         thread = threading.Thread(target=open_it)
         thread.start()
-        assert shown.wait(20) and not whole.wait(1.0)
+        assert shown.wait(20)
+        assert whole.wait(1.0 if waits else 20.0) is not waits
     finally:
         for claim in claims:
             turns.machine.give(claim)

@@ -105,8 +105,8 @@ def _picture(lesson: Lesson, spec: Spec) -> bytes:
 
 
 @functools.lru_cache(maxsize=4)  # steps that follow each other tell of one run
-def _made(scene: Callable[[Any, None], bytes], grow: Callable[[Any, Job], bytes] | None, spec: Spec) -> bytes:
-    return scene(spec, None) if grow is None else grow(spec, Job())
+def _made(draw: Callable[[Any, None], bytes], grow: Callable[[Any, Job], bytes] | None, spec: Spec) -> bytes:
+    return draw(spec, None) if grow is None else grow(spec, Job())
 
 
 def _answering(lesson: Lesson, step: story.Step, spec: Spec) -> Spec:
