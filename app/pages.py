@@ -20,6 +20,7 @@ def by_track() -> dict[str, list[Any]]:
 
 @cache
 def _made() -> dict[str, list[Any]]:
+    seams.keep_image(ICON)
     start = st.Page(catalogue.ROOT / "app" / "start.py", title="Start", default=True)
     lessons = {
         track: [st.Page(entry.path, title=entry.title, url_path=entry.slug) for entry in entries]

@@ -19,6 +19,8 @@ import streamlit as st
 from streamlit import runtime
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.runtime.app_session import AppSession
+from streamlit.runtime.media_file_manager import MediaFileMetadata
+from streamlit.runtime.media_file_storage import MediaFileKind
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 VERSION = "1.67.0"  # that the tests of this module were last run with
@@ -167,6 +169,19 @@ def page_again(page: Any) -> Any:
 def prime() -> None:
     """Load what Streamlit puts off to the first page: one large pattern."""
     importlib.import_module("streamlit.emojis")
+
+
+def keep_image(image: bytes) -> None:
+    """Keep a PNG of every page for as long as the server runs. Streamlit throws it away when a run is cut short before it
+    has come to its images, and keeps it anew in the next one: a browser that asked in between found nothing.
+    """
+    if not runtime.exists():
+        return
+    files = runtime.get_instance().media_file_mgr
+    with files._lock:
+        name = files._storage.load_and_get_id(image, "image/png", MediaFileKind.MEDIA)
+        files._file_metadata[name] = MediaFileMetadata()
+        files._files_by_session_and_coord["kept"][name] = name  # where a session of this name would have put it
 
 
 def base_path() -> str:

@@ -321,12 +321,12 @@ def test_without_motion_a_step_shows_where_its_play_would_rest(lab: Lab, slug: s
         lab.settled()
         stage = player(lab.page)
         expect(stage).to_have_attribute("data-cue", re.compile(slug), timeout=PATIENT)
-        if motion == "reduce":  # it may wait for the inside of the transition where it rests
-            expect(stage).to_have_attribute("data-t", facts[0]["t"], timeout=REST)
-            expect(stage).to_have_attribute("data-s", facts[0]["s"], timeout=REST)
+        if motion == "reduce":  # a run that grows comes to where it rests with it
+            expect(stage).to_have_attribute("data-t", facts[0]["t"], timeout=PATIENT)
         elif stage.get_attribute("data-steps") != "1":
             expect(stage).to_have_attribute("data-playing", "true", timeout=REST)
             expect(stage).to_have_attribute("data-playing", "false", timeout=PATIENT)
+        expect(stage).not_to_have_attribute("data-waiting", "", timeout=PATIENT)  # for the inside of where it rests
         told = stage.evaluate("node => Object.fromEntries(['cue', 't', 's', 'panels'].map(name => [name, node.dataset[name]]))")
         card = stage.locator(".readouts").first.inner_text()
         words = lab.page.locator(".st-key-told")

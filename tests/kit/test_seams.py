@@ -14,10 +14,14 @@ from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.runtime import Runtime
 from streamlit.runtime.app_session import AppSession, AppSessionState
+from streamlit.runtime.media_file_manager import MediaFileManager
+from streamlit.runtime.media_file_storage import MediaFileStorageError
+from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 from streamlit.runtime.scriptrunner import ScriptRunContext
 from streamlit.testing.v1 import AppTest
 
 from app.kit import canvas, pad, seams
+from app.pages import ICON
 
 STATIC = Path(st.__file__).parent / "static"
 
@@ -93,6 +97,18 @@ def test_priming_loads_the_large_pattern():
     sys.modules.pop("streamlit.emojis", None)
     seams.prime()
     assert "streamlit.emojis" in sys.modules
+
+
+def test_an_image_of_every_page_is_there_also_after_a_run_that_was_cut_short(monkeypatch: pytest.MonkeyPatch):
+    files = MediaFileManager(storage := MemoryMediaFileStorage("/media"))
+    monkeypatch.setattr(Runtime, "_instance", SimpleNamespace(media_file_mgr=files))
+    seams.keep_image(ICON)
+    kept, other = [files.add(image, "image/png", "favicon").rpartition("/")[2] for image in (ICON, b"another")]
+    files.clear_session_refs()  # as each run begins
+    files.remove_orphaned_files()  # as it ends, wherever that is
+    assert storage.get_file(kept).content == ICON
+    with pytest.raises(MediaFileStorageError):
+        storage.get_file(other)
 
 
 def test_streamlits_scripts_look_for_the_server_where_the_page_says():

@@ -582,8 +582,11 @@ class Player {
     clearTimeout(this.wish);
     const { clock } = this;
     const place = `${this.scene.run}/${t}`;
-    if (clock.pending || clock.hasInside(t) || this.waiting || this.askedFor === place) return;
-    if (clock.playing && clock.rate() > WATCHABLE) return;
+    const watched = !clock.playing || clock.rate() <= WATCHABLE;
+    const wished = watched && !(clock.pending || clock.hasInside(t) || this.askedFor === place);
+    // this picture will change by itself
+    this.root.toggleAttribute("data-waiting", Boolean(this.waiting || clock.pending || wished));
+    if (this.waiting || !wished) return;
     this.wish = setTimeout(() => {
       this.waiting = true;
       this.askedFor = place;
