@@ -13,7 +13,7 @@ import math
 import os
 import threading
 import time
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -24,6 +24,7 @@ READERS = 1000  # whose account is kept
 MEMORY = 10.0  # s after which a third of what a reader has had still counts
 PATIENCE = 2.0  # s after which a claim of any rank has a slice, one such claim at a time: nothing starves. One more
 # where no turn began for so long: those who have them all may wait for something that one without a turn holds
+MEANWHILE = 0.1  # s between two calls of what a waiting thread does meanwhile
 
 
 class Claim:
@@ -52,22 +53,31 @@ class Turns:
         self._started = time.monotonic()  # when a turn was granted last
         self._had: dict[Hashable, tuple[float, float]] = {}  # CPU seconds, faded, and when that was written
 
-    def take(self, claim: Claim) -> None:
-        """Wait for a turn. Raises InterruptedError if the claim is withdrawn."""
+    def take(self, claim: Claim, meanwhile: Callable[[], object] | None = None) -> None:
+        """Wait for a turn. Raises InterruptedError if the claim is withdrawn.
+
+        meanwhile : called ten times a second while it waits; what it raises ends the wait
+        """
         with self._lock:
             claim.arrived = time.monotonic()
             if not claim.withdrawn:
                 claim.granted.clear()
                 self._waiting.append(claim)
                 self._grant()
-        while not claim.granted.wait(PATIENCE):
-            with self._lock:
-                self._grant()
-        if claim.withdrawn:
+        try:
+            while not claim.granted.wait(PATIENCE if meanwhile is None else MEANWHILE):
+                if meanwhile is not None:
+                    meanwhile()
+                with self._lock:
+                    self._grant()
+            if claim.withdrawn:
+                raise InterruptedError
+        except BaseException:
+            self.withdraw(claim)
             with self._lock:
                 self._running.discard(claim)  # it may have been granted just before
                 self._grant()
-            raise InterruptedError
+            raise
         self._begin(claim)
 
     def withdraw(self, claim: Claim) -> None:
@@ -194,9 +204,9 @@ def held() -> Claim | None:
 
 
 @contextmanager
-def turn(claim: Claim) -> Iterator[None]:
-    """Compute inside by `claim`, after waiting for a turn."""
-    claim.turns.take(claim)
+def turn(claim: Claim, meanwhile: Callable[[], object] | None = None) -> Iterator[None]:
+    """Compute inside by `claim`, after waiting for a turn; meanwhile : see `Turns.take`."""
+    claim.turns.take(claim, meanwhile)
     yield from _holding(claim)
 
 

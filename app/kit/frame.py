@@ -62,7 +62,8 @@ def show(lesson: Lesson) -> None:
     with scene:  # first: the browser draws what comes first, while the rest is still under way
         flushed = stage.draw(lesson, here, work)
     # The rest takes its turn: scripts that run beside each other share one Python, and first pictures would wait for them.
-    with turns.turn(turns.Claim(turns.machine, turns.PAGE, session())):
+    # While it waits it hears of what its reader does next: a look at the session's state ends a script that is out of date.
+    with turns.turn(turns.Claim(turns.machine, turns.PAGE, session()), lambda: st.session_state.get("page")):
         with style:  # st.html comes a second later, with a visible jump
             letters = f".st-key-head {{ --letters: {len(lesson.title)}; }}"
             st.markdown(f"<style>{_STYLE}{letters}{icons.STYLE}{_PROJECTED if here.present else ''}</style>", unsafe_allow_html=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from collections.abc import Callable
@@ -174,6 +175,22 @@ def test_a_claim_withdrawn_as_it_is_granted_keeps_no_turn():
     claim.granted = Granted()
     with pytest.raises(InterruptedError):
         turns.take(claim)
+    assert turns.take_spare(Claim(turns))
+
+
+def test_one_who_turns_to_something_else_while_it_waits_leaves_no_claim():
+    turns = Turns(1)
+    first, looks = Claim(turns), itertools.count()
+    turns.take(first)
+
+    def meanwhile() -> None:
+        if next(looks) == 1:
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        turns.take(Claim(turns), meanwhile)
+    assert not turns._waiting
+    turns.give(first)
     assert turns.take_spare(Claim(turns))
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import queue
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.scriptrunner_utils.exceptions import RerunException
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 from streamlit.testing.v1 import AppTest
@@ -458,35 +462,58 @@ def test_source_of_plain_and_compiled_functions():
     assert source(Compiled()) == source(walk)
 
 
-@pytest.mark.parametrize("rank,waits", [(turns.PAGE, True), (turns.GIVEN, False)])
-def test_the_rest_of_a_page_takes_its_turn_among_pages(monkeypatch: pytest.MonkeyPatch, rank: int, waits: bool):
-    """Its picture is shown at once, and what a reader gave does not hold it up."""
-    monkeypatch.setattr(turns, "PATIENCE", 60.0)
-    shown, whole, draw = threading.Event(), threading.Event(), stage.draw
-
-    def drawn(*given: Any) -> Any:
-        flushed = draw(*given)
-        shown.set()
-        return flushed
-
-    def open_it() -> None:
-        opened()
-        whole.set()
-
-    monkeypatch.setattr(stage, "draw", drawn)
+@contextmanager
+def held_up(rank: int) -> Iterator[None]:
+    """Somebody else computes meanwhile with this rank, on all cores."""
     claims = [turns.Claim(turns.machine, rank, "another") for _ in range(turns.machine.cores)]
     for claim in claims:
         turns.machine.take(claim)
     try:
-        thread = threading.Thread(target=open_it)
-        thread.start()
-        assert shown.wait(20)
-        assert whole.wait(1.0 if waits else 20.0) is not waits
+        yield
     finally:
         for claim in claims:
             turns.machine.give(claim)
-    assert whole.wait(20)
-    thread.join()
+
+
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> Iterator[queue.Queue]:
+    """The contexts of the scripts that have shown their picture, of a page that is opened in another thread."""
+    monkeypatch.setattr(turns, "PATIENCE", 60.0)
+    shown, draw = queue.Queue(), stage.draw
+
+    def drawing(*given: Any) -> Any:
+        flushed = draw(*given)
+        shown.put(get_script_run_ctx())
+        return flushed
+
+    monkeypatch.setattr(stage, "draw", drawing)
+    return shown
+
+
+@pytest.mark.parametrize("rank,waits", [(turns.PAGE, True), (turns.GIVEN, False)])
+def test_the_rest_of_a_page_takes_its_turn_among_pages(drawn: queue.Queue, rank: int, waits: bool):
+    """Its picture is shown at once, and what a reader gave does not hold it up."""
+    thread = threading.Thread(target=opened)
+    with held_up(rank):
+        thread.start()
+        drawn.get(timeout=20)
+        thread.join(1.0 if waits else 20.0)
+        assert thread.is_alive() is waits
+    thread.join(20)
+    assert not thread.is_alive()
+
+
+def test_a_page_that_waits_for_its_turn_hears_of_what_its_reader_does_next(drawn: queue.Queue):
+    thread = threading.Thread(target=opened)
+    with held_up(turns.PAGE):
+        thread.start()
+        script = drawn.get(timeout=20)
+        while not turns.machine._waiting:
+            time.sleep(0.01)
+        script.script_requests.request_rerun(RerunData())
+        drawn.get(timeout=20)
+    thread.join(20)
+    assert not thread.is_alive()
 
 
 def test_figures_need_words_and_tables_equal_columns():

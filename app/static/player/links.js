@@ -12,11 +12,15 @@ export class Links {
     this.chosen = null; // {t, parts, k, pinned}: item k of a set in transition t
   }
 
-  setScene(scene) {
+  // `told`: the story has chosen the panels; the card then stands only where two of them show the same items, else it
+  // would take room from what the words name.
+  setScene(scene, told) {
     if (this.run !== scene.run) this.chosen = null;
     this.run = scene.run;
     this.sets = scene.parts;
-    const lines = Math.max(0, ...Object.values(scene.parts).map((set) => set.lines.length && set.tallest));
+    const shown = (name) => scene.panels.filter(({ layers }) => layers.some(({ show }) => show.parts === name)).length;
+    const sets = Object.entries(scene.parts).filter(([name]) => !told || shown(name) > 1);
+    const lines = Math.max(0, ...sets.map(([, set]) => set.lines.length && set.tallest));
     this.node.style.display = lines ? "" : "none";
     this.node.style.minHeight = `calc(${1.45 * lines}em + ${2 * lines + 8}px)`;
   }

@@ -209,9 +209,10 @@ class Player {
   fill() {
     const panels = this.cue && !this.all ? chosen(this.whole.panels, this.cue.panels) : this.whole.panels;
     this.scene = { ...this.whole, panels };
-    this.toolbar.offerAll(this.all || panels.length < this.whole.panels.length, this.all);
+    const fewer = panels.length < this.whole.panels.length;
+    this.toolbar.offerAll(this.all || fewer, this.all);
     this.pointer.setScene(this.scene);
-    this.links.setScene(this.scene);
+    this.links.setScene(this.scene, fewer);
     this.root.dataset.panels = panels.map(({ id }) => id).join(" ");
   }
 
