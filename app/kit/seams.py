@@ -75,6 +75,7 @@ def component_event(key: str) -> dict | None:
     return None if state is None else state.get("event")
 
 
+_leaving: weakref.WeakKeyDictionary[AppSession, str] = weakref.WeakKeyDictionary()  # for this page, whose run has not begun
 _bound_for: weakref.WeakKeyDictionary[AppSession, ClientState] = weakref.WeakKeyDictionary()  # that browsers may not have heard of
 
 
@@ -84,9 +85,10 @@ def keep_to_the_page() -> None:
     A fragment's event is dropped: Streamlit would announce a run of the page that was left, after that of the new one;
     the browser takes it for another change of the page, empties it, and breaks on the next message. A run of the whole
     page that was left, with its widgets, would go back to it: the new page is run once more in its place, for a browser
-    that came back after the connection was lost may never hear of it otherwise.
+    that came back after the connection was lost may never hear of it otherwise. An address that the left page has written
+    is not sent on: the browser would give it to the new one.
     """
-    rerun = AppSession.request_rerun
+    rerun, flush = AppSession.request_rerun, AppSession.flush_browser_queue
     if hasattr(rerun, "__wrapped__"):
         return
 
@@ -104,9 +106,23 @@ def keep_to_the_page() -> None:
             else:
                 session._client_state.page_script_hash = asked.page_script_hash  # as its run does, when it starts
                 _bound_for[session] = asked  # a change of the page comes without widgets
+                _leaving[session] = asked.page_script_hash
         rerun(session, asked)
 
-    AppSession.request_rerun = rerun_of_the_page  # type: ignore[assignment]
+    @functools.wraps(flush)
+    def flush_of_the_page(session: AppSession) -> list[Any]:
+        messages = flush(session)
+        page = _leaving.get(session)
+        if page is None:
+            return messages
+        begins = next((i for i, message in enumerate(messages) if message.new_session.page_script_hash == page), len(messages))
+        if begins < len(messages):
+            del _leaving[session]
+        left = [message for message in messages[:begins] if message.WhichOneof("type") != "page_info_changed"]
+        return left + messages[begins:]
+
+    sessions: Any = AppSession
+    sessions.request_rerun, sessions.flush_browser_queue = rerun_of_the_page, flush_of_the_page
 
 
 # A run is announced by messages for which the browser draws its page anew, before the run has anything to show; a picture
@@ -121,7 +137,7 @@ _silent: weakref.WeakKeyDictionary[AppSession, float] = weakref.WeakKeyDictionar
 def picture_first() -> None:
     """From now on messages of a run of the page wait for `announce`, where its picture goes a way of its own."""
     flush, rerun = AppSession.flush_browser_queue, AppSession.request_rerun
-    if hasattr(flush, "__wrapped__"):
+    if hasattr(flush, "in_turn"):
         return
 
     @functools.wraps(flush)
@@ -142,6 +158,7 @@ def picture_first() -> None:
             session._event_loop.call_later(ANNOUNCED, _flush_soon, session)
         rerun(session, asked)
 
+    flush_in_turn.in_turn = True  # type: ignore[attr-defined]
     sessions: Any = AppSession
     sessions.flush_browser_queue, sessions.request_rerun = flush_in_turn, rerun_in_silence
 

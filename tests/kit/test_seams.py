@@ -11,6 +11,9 @@ from types import ModuleType, SimpleNamespace
 import pytest
 import streamlit as st
 from streamlit.proto.ClientState_pb2 import ClientState
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.NewSession_pb2 import NewSession
+from streamlit.proto.PageInfo_pb2 import PageInfo
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.runtime import Runtime
 from streamlit.runtime.app_session import AppSession, AppSessionState
@@ -140,6 +143,7 @@ def test_a_session_is_asked_for_runs_where_late_events_are_dropped():
 def test_a_press_on_the_page_that_is_left_does_not_go_back_to_it(monkeypatch: pytest.MonkeyPatch):
     ran: list[str] = []
     monkeypatch.setattr(AppSession, "request_rerun", lambda session, asked: ran.append(f"{asked.page_script_hash}?{asked.query_string}"))
+    monkeypatch.setattr(AppSession, "flush_browser_queue", lambda session: [])
     seams.keep_to_the_page()
     session = AppSession.__new__(AppSession)
     session._state, session._client_state = AppSessionState.SHUTDOWN_REQUESTED, ClientState()
@@ -153,6 +157,30 @@ def test_a_press_on_the_page_that_is_left_does_not_go_back_to_it(monkeypatch: py
     session.request_rerun(ClientState(page_script_hash="hmc", widget_states=pressed))
     session.request_rerun(ClientState(page_script_hash="start"))
     assert ran[4:] == ["hmc?", "start?"], "the reader goes back by a link"
+
+
+def test_the_address_of_a_page_that_is_left_is_not_given_to_the_next(monkeypatch: pytest.MonkeyPatch):
+    def said(query: str) -> ForwardMsg:
+        return ForwardMsg(page_info_changed=PageInfo(query_string=query))
+
+    def begun(page: str) -> ForwardMsg:
+        return ForwardMsg(new_session=NewSession(page_script_hash=page))
+
+    queue: list[ForwardMsg] = []
+    monkeypatch.setattr(AppSession, "request_rerun", lambda session, asked: None)
+    monkeypatch.setattr(AppSession, "flush_browser_queue", lambda session: queue)
+    seams.keep_to_the_page()
+    session = AppSession.__new__(AppSession)
+    session._state, session._client_state = AppSessionState.SHUTDOWN_REQUESTED, ClientState(page_script_hash="start")
+    queue[:] = [begun("start"), said("seed=1")]
+    assert session.flush_browser_queue() == queue
+    session.request_rerun(ClientState(page_script_hash="hmc"))
+    queue[:] = [said("seed=2")]
+    assert session.flush_browser_queue() == []
+    queue[:] = [begun("start"), said("seed=3"), begun("hmc"), said("steps=9")]
+    assert session.flush_browser_queue() == [queue[0], queue[2], queue[3]]
+    queue[:] = [said("steps=8")]
+    assert session.flush_browser_queue() == queue
 
 
 class Queue:
