@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 
@@ -112,3 +113,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         for report in skipped:
             reason = report.longrepr[-1] if isinstance(report.longrepr, tuple) else ""
             terminalreporter.write_line(f"  {report.nodeid}: {str(reason).removeprefix('Skipped: ')}")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def own_main() -> Iterator[None]:
+    """Streamlit's tests of a script leave it in the place of the main module, which processes begin with: those of a
+    later test would run that script, and break.
+    """
+    main = sys.modules["__main__"]
+    yield
+    sys.modules["__main__"] = main
