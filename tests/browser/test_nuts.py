@@ -52,3 +52,14 @@ def test_predict_lock_run_explain_and_the_bug_that_looks_right(lab: Lab):
     expect(red_sign(lab)).to_be_visible(timeout=PATIENT)
     expect(page.get_by_text("You were right")).to_be_visible(timeout=PATIENT)
     expect(page.get_by_text(re.compile("Measured variance"))).to_be_visible()
+
+
+def test_what_is_pointed_at_stands_only_where_two_panels_show_it(lab: Lab):
+    """Elsewhere it would take room from the panels that the words name."""
+    card = player(lab.open("/nuts?story=1")).get_by_role("list", name="What is pointed at")
+    expect(card).to_be_visible(timeout=PATIENT)
+    page = lab.open("/nuts?story=6&scenario=funnel")
+    expect(player(page)).to_have_attribute("data-panels", "plane marginal-0", timeout=PATIENT)
+    expect(card).to_be_hidden()
+    page.get_by_role("button", name="All panels").click()
+    expect(card).to_be_visible()

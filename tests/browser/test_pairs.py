@@ -25,7 +25,7 @@ from tests.lessons.pages import module
 from tests.server import app_script, served
 
 SEEDS = 700_001, 800_001  # of the hidden run, over that of the step: numbers that mean nothing else on the page
-# ... which must find in their data, given before any run, as many classes of distance as the step: its length
+# Where a picture's length hangs on the data, which are given before any run: seeds whose pictures are as long as the step's.
 SEEDS_OF = {"xor-methods": (700_001, 600_001)}
 WARMING = re.compile(r'Preparing the kernels|progressbar "progress"|^$')  # of the server, not of a run
 GROWN = 300_000  # ms that two long runs may take to their ends, or the check of a kernel

@@ -476,10 +476,11 @@ def held_up(rank: int) -> Iterator[None]:
 
 
 @pytest.fixture
-def drawn(monkeypatch: pytest.MonkeyPatch) -> Iterator[queue.Queue]:
+def drawn(monkeypatch: pytest.MonkeyPatch) -> queue.Queue:
     """The contexts of the scripts that have shown their picture, of a page that is opened in another thread."""
     monkeypatch.setattr(turns, "PATIENCE", 60.0)
-    shown, draw = queue.Queue(), stage.draw
+    shown: queue.Queue = queue.Queue()
+    draw = stage.draw
 
     def drawing(*given: Any) -> Any:
         flushed = draw(*given)
@@ -508,7 +509,9 @@ def test_a_page_that_waits_for_its_turn_hears_of_what_its_reader_does_next(drawn
     with held_up(turns.PAGE):
         thread.start()
         script = drawn.get(timeout=20)
+        end = time.monotonic() + 20
         while not turns.machine._waiting:
+            assert time.monotonic() < end, "it does not wait"
             time.sleep(0.01)
         script.script_requests.request_rerun(RerunData())
         drawn.get(timeout=20)
