@@ -170,11 +170,13 @@ class MapEstimate(NamedTuple):
     theta : (dim,) the parameters at the highest mode found
     log_density : the log density there
     climbs : (starts,) log density that each start reached; many different values mean many modes
+    path : (iterations + 1, dim) the climb to it, from where it began
     """
 
     theta: Array
     log_density: float
     climbs: Array
+    path: Array
 
 
 @dataclass(frozen=True)
@@ -289,12 +291,16 @@ class Network:
             # L-BFGS steps back from a huge value, and is lost at an infinite one.
             return (-value, -gradient) if np.isfinite(value) else (1e300, np.zeros_like(theta))
 
+        paths = [[start] for start in self.prior_draws(starts, seed)]
         ends = [
-            minimize(downhill, start, jac=True, method="L-BFGS-B", options={"maxiter": 2000}) for start in self.prior_draws(starts, seed)
+            minimize(
+                downhill, path[0], jac=True, method="L-BFGS-B", options={"maxiter": 2000}, callback=lambda theta, to=path: to.append(+theta)
+            )
+            for path in paths
         ]
         climbs = np.array([-end.fun for end in ends])
         best = int(np.argmax(climbs))
-        return MapEstimate(np.array(ends[best].x), float(climbs[best]), climbs)
+        return MapEstimate(np.array(ends[best].x), float(climbs[best]), climbs, np.array(paths[best]))
 
 
 def network(

@@ -17,7 +17,7 @@ from datasets.regression import INPUTS, gap_of, true_curve, true_line
 from engine import linear, ticket
 from engine import predicted as predictions
 from engine.kept import kept, lazy
-from engine.networks import Network, network, start_network
+from engine.networks import MapEstimate, Network, network, start_network
 from engine.networks.predictive import outputs
 from engine.predicted import Predicted
 from engine.recording import Recording
@@ -41,6 +41,7 @@ POOLED = 2000  # draws of the study that are looked at
 PIECE = 20  # transitions between two looks at the ticket
 NOISE_SHAPE = 1.0  # of the gamma prior of 1 / σ²: the guess is worth two observations
 CLIMBS = 4  # to the mode of the posterior
+CLIMBED = 40  # iterates of the best of them that the stage shows
 TURNS = 4  # between weights and noise, on the way to their joint mode
 STEP_SIZE = 0.02  # of Adam, for ensemble and dropout
 FRESH = 1000  # new observations for a coverage
@@ -301,14 +302,15 @@ def _deciding(spec: RegressionLesson, method: str) -> RegressionLesson:
 
 @kept
 def _fitted(spec: RegressionLesson, method: str) -> Answer:
-    begin_at = time.perf_counter()
     x, y = data_of(spec)
     if not len(y) and method != "map":
         raise SpecError("points", "there are none to train on: place some, or sample the posterior")
-    model = fitted_network(spec)
+    top = _top(_deciding(spec, "map")) if method in ("map", "laplace") else None
+    begin_at = time.perf_counter() - (0.0 if top is None else top.seconds)
+    model = fitted_network(spec) if top is None else top.network
     theta = {"map": _map, "ensemble": _ensemble, "laplace": _laplace, "dropout": _dropout}[method](spec, model, x, y)
     noise = np.full(len(theta), model.noise_sd)
-    centre = _map(spec, model, x, y)[0] if method == "laplace" and spec.laplace == "linear" else None
+    centre = mode_of(spec) if method == "laplace" and spec.laplace == "linear" else None
     return Answer(spec, method, theta, noise, time.perf_counter() - begin_at, centre)
 
 
@@ -330,7 +332,7 @@ def fitted_network(spec: RegressionLesson) -> Network:
 
 def _map(spec: RegressionLesson, model: Network, x: Array, y: Array) -> Array:
     """The most probable weights, one row."""
-    return model.map_estimate(x, y, spec.seed, starts=CLIMBS).theta[None]
+    return mode_of(spec)[None]
 
 
 def _ensemble(spec: RegressionLesson, model: Network, x: Array, y: Array) -> Array:
@@ -352,13 +354,51 @@ def training(spec: RegressionLesson, model: Network, y: Array) -> dict[str, Any]
 
 def _laplace(spec: RegressionLesson, model: Network, x: Array, y: Array) -> Array:
     """Draws of the normal about the mode, with the curvature of the posterior there after Gauss and Newton."""
-    mode = _map(spec, model, x, y)[0]
-    return laplace(model, x, y, mode, hessian="gauss_newton").draw(spec.draws, spec.seed)
+    return laplace(model, x, y, mode_of(spec), hessian="gauss_newton").draw(spec.draws, spec.seed)
 
 
 def mode_of(spec: RegressionLesson) -> Array:
     """(dim,) the most probable weights, that Laplace stands on."""
-    return _map(spec, fitted_network(spec), *data_of(spec))[0]
+    return _top(_deciding(spec, "map")).found.theta
+
+
+class _Top(NamedTuple):
+    """The mode of the posterior of `network`, and the seconds that it took to find both."""
+
+    network: Network
+    found: MapEstimate
+    seconds: float
+
+
+@kept
+def _top(spec: RegressionLesson) -> _Top:
+    begin_at = time.perf_counter()
+    model = fitted_network(spec)
+    found = model.map_estimate(*data_of(spec), spec.seed, starts=CLIMBS)
+    return _Top(model, found, time.perf_counter() - begin_at)
+
+
+class Climb(NamedTuple):
+    """Iterates of the best climb to the mode, the first ones denser.
+
+    iteration : (CLIMBED,) which they are; of a short climb some are there twice
+    last : the number of the one at the mode
+    theta : (CLIMBED, dim); below : (CLIMBED,) how far the log density is below that at the mode, in nats
+    """
+
+    iteration: NDArray[np.int64]
+    last: int
+    theta: Array
+    below: Array
+
+
+def climb(spec: RegressionLesson) -> Climb:
+    """How training comes to the most probable weights."""
+    model, found, _ = _top(_deciding(spec, "map"))
+    last = len(found.path) - 1
+    iteration = np.ceil(last * np.linspace(0.0, 1.0, CLIMBED) ** 2).astype(int)
+    theta, posterior = found.path[iteration], model.posterior(*data_of(spec))
+    return Climb(iteration, last, theta, found.log_density - np.array([posterior.log_density(each) for each in theta]))
 
 
 def studied(spec: RegressionLesson, cancel: Any) -> Answer:

@@ -151,7 +151,7 @@ def curvature_check(spec: RegressionLesson) -> Check:
     """Laplace's precision matrix against JᵀJ / σ² + 1 / s², with the slopes J of the outputs by differences."""
     x, y = analysis.data_of(spec)
     model = analysis.fitted_network(spec)
-    mode = model.map_estimate(x, y, spec.seed, starts=analysis.CLIMBS).theta
+    mode = analysis.mode_of(spec)
     used = laplace(model, x, y, mode, hessian="gauss_newton").precision
     steps = 1e-5 * np.maximum(1.0, np.abs(mode))
     there, back = (np.tile(mode, (model.dim, 1)) + sign * np.diag(steps) for sign in (1.0, -1.0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any
 
@@ -39,7 +40,7 @@ PREVIEWS = {"at": Preview(), **dict.fromkeys((*OF_DATA, *OF_METHODS), Preview(sm
 def scene(spec: RegressionLesson, window: int | None) -> bytes:
     """The picture. `window` is not used: a draw has no inside here."""
     if spec.play == "draws":
-        return _drawing(spec, analysis.answer(spec))
+        return _climbing(spec) if spec.method == "map" else _drawing(spec, analysis.answer(spec))
     return _comparing(spec) if spec.play == "compare" else _repeated(spec, FIRST_SETS, FIRST_SETS)
 
 
@@ -75,8 +76,9 @@ def curve_panel(
     height: int,
     editable: bool = False,
     labels: bool = True,
+    climbed: Array | None = None,
 ) -> Panel:
-    """Data, true curve and the two bands of one answer."""
+    """Data, true curve and the two bands of one answer; with `climbed` (N, FINE), one curve on its way to the answer's."""
     x, y = analysis.data_of(spec)
     data = np.column_stack([x[:, 0], y])
     tall = view(spec)
@@ -87,10 +89,13 @@ def curve_panel(
     def label(name: str, **values: Any) -> str | None:
         return WORDS.phrase(f"stage.{name}", **values) if labels else None
 
-    mean = np.clip(found.curves.mean(axis=0), -CLIP, CLIP)
-    new, curve = (np.clip(band, -CLIP, CLIP) for band in (found.new_band, found.curve_band))
-    panel.line(GRID, mean, band=tuple(new), role="likelihood", width=0.1, label=label("new_band", held=PERCENT))
-    panel.line(GRID, mean, band=tuple(curve), role="posterior", width=2.4, label=label("mean_and_band", held=PERCENT))
+    mean, bands, show, name = found.curves.mean(axis=0), (found.new_band, found.curve_band), "all", "mean_and_band"
+    if climbed is not None:  # about each of them the noise is the same
+        noise = found.new_band - mean
+        mean, bands, show, name = climbed, (climbed + noise[:, None], np.stack([climbed, climbed])), "at", "one_curve"
+    mean, (new, curve) = np.clip(mean, -CLIP, CLIP), (np.clip(band, -CLIP, CLIP) for band in bands)
+    panel.line(GRID, mean, band=tuple(new), show=show, role="likelihood", width=0.1, label=label("new_band", held=PERCENT))
+    panel.line(GRID, mean, band=tuple(curve), show=show, role="posterior", width=2.4, label=label(name, held=PERCENT))
     true = analysis.truth(spec, GRID)
     if true is not None:
         panel.line(GRID, true, role="truth", dash=True, width=2.2, label=label("true_curve"))
@@ -110,26 +115,23 @@ def _drawing(spec: RegressionLesson, found: Answer) -> bytes:
         label=WORDS.phrase("stage.picture", method=NAMES[spec.method], held=PERCENT),
         rate=10.0,
         theme=theme.palette(),
-        total=spec.draws if 1 < steps < spec.draws else None,
+        total=spec.draws if spec.method == "nuts" and steps < spec.draws else None,
     )
     title = WORDS.phrase("stage.edit")
     panel = curve_panel(picture, spec, found, "curve", title, (LEFT[0], 0, LEFT[1], 2), 430, editable=True)
     curves = np.clip(found.curves, -CLIP, CLIP)
-    if steps > 1:
-        trail = Show("upto", last=TRAIL, fade=True)
-        panel.line(GRID, curves, show=trail, role="highlight", width=1.2, label=WORDS.phrase("stage.single_curves"))
-        panel.line(GRID, curves, show="at", role="highlight", width=2.6)
+    trail = Show("upto", last=TRAIL, fade=True)
+    panel.line(GRID, curves, show=trail, role="highlight", width=1.2, label=WORDS.phrase("stage.single_curves"))
+    panel.line(GRID, curves, show="at", role="highlight", width=2.6)
     panel.rule(x=spec.at, role="muted", label="x′")
     _spread(picture, spec, found)
     value = found.at([spec.at])[:, 0]
-    if steps > 1:
-        _value(picture, spec, value)
-        _trace(picture, spec, value)
-    row = 2 if steps > 1 else 1
+    _value(picture, spec, value)
+    _trace(picture, spec, value)
     if spec.noise == "learned" and spec.method == "nuts":
         _noise(picture, spec, found)
     elif spec.data != "points":
-        _calibration(picture, found, row)
+        _calibration(picture, found, row=2)
     _words(picture, spec, found, value)
     return picture.encode()
 
@@ -240,17 +242,16 @@ def _calibration(picture: Scene, found: Answer, row: int) -> None:
 
 
 def _words(picture: Scene, spec: RegressionLesson, found: Answer, value: Array) -> None:
+    """What the draws say so far."""
     steps = len(value)
     count = np.arange(1, steps + 1)
     mean = np.cumsum(value) / count
     epistemic = np.sqrt(np.maximum(np.cumsum(value**2) / count - mean**2, 0.0))
     aleatoric = np.sqrt(np.cumsum(found.noise**2) / count)
-    z = np.random.Generator(np.random.SFC64([spec.seed, 7])).standard_normal(steps)
+    z = _luck(spec, steps)
     y = value + found.noise * z
     at = number(spec.at)
-    picture.readout(
-        "outcome", WORDS.phrase("stage.outcome_card" if steps > 1 else "stage.outcome_of_one_card", at=at), f=value, s=found.noise, z=z, y=y
-    )
+    picture.readout("outcome", WORDS.phrase("stage.outcome_card", at=at), f=value, s=found.noise, z=z, y=y)
     picture.readout(
         "split",
         WORDS.phrase("stage.split_card"),
@@ -262,16 +263,7 @@ def _words(picture: Scene, spec: RegressionLesson, found: Answer, value: Array) 
         b=aleatoric,
         c=epistemic,
     )
-    if spec.data != "points":
-        held = analysis.covered(found)
-        picture.readout(
-            "coverage",
-            WORDS.phrase("stage.coverage_card", fresh=analysis.FRESH, held=PERCENT),
-            h=at_the_end(steps, 100 * held.new),
-            w=at_the_end(steps, 100 * held.error),
-        )
-        words, shares = told(held, steps)
-        picture.readout("curve", WORDS.phrase("stage.curve_card", held=PERCENT, shares=words), **shares)
+    _held(picture, spec, found, steps)
     picture.say(WORDS.phrase("stage.said", at=at), f=value, e=epistemic, a=aleatoric)
     picture.table(
         {
@@ -283,6 +275,75 @@ def _words(picture: Scene, spec: RegressionLesson, found: Answer, value: Array) 
             "aleatoric sd": aleatoric,
         }
     )
+
+
+def _luck(spec: RegressionLesson, draws: int) -> Array:
+    """The noise of so many new measurements, in units of σ."""
+    return np.random.Generator(np.random.SFC64([spec.seed, 7])).standard_normal(draws)
+
+
+def _held(picture: Scene, spec: RegressionLesson, found: Answer, steps: int) -> None:
+    """What the bands held, at the last of the steps."""
+    if spec.data == "points":
+        return
+    held = analysis.covered(found)
+    picture.readout(
+        "coverage",
+        WORDS.phrase("stage.coverage_card", fresh=analysis.FRESH, held=PERCENT),
+        h=at_the_end(steps, 100 * held.new),
+        w=at_the_end(steps, 100 * held.error),
+    )
+    words, shares = told(held, steps)
+    picture.readout("curve", WORDS.phrase("stage.curve_card", held=PERCENT, shares=words), **shares)
+
+
+# One network, on its way to the mode ----------------------------------------------------------------------------------
+
+NEAREST = 0.01  # nats below the top that still count
+BELOW = [(float(-power), f"{10.0**power:g}") for power in range(-2, 9, 2)]  # ticks: the top is where little is missing
+
+
+def _climbing(spec: RegressionLesson) -> bytes:
+    found, climb = analysis.answer(spec), analysis.climb(spec)
+    steps = len(climb.theta)
+    picture = Scene(
+        run=repr(spec), steps=steps, label=WORDS.phrase("stage.picture_of_climb", held=PERCENT), rate=10.0, theme=theme.palette()
+    )
+    iterates = dataclasses.replace(found, theta=climb.theta, noise=np.full(steps, found.noise[0]))
+    title = WORDS.phrase("stage.edit")
+    place = (LEFT[0], 0, LEFT[1], 2)
+    panel = curve_panel(picture, spec, found, "curve", title, place, 430, editable=True, climbed=iterates.curves)
+    panel.rule(x=spec.at, role="muted", label="x′")
+    _spread(picture, spec, found)
+    if spec.data != "points":
+        _calibration(picture, found, row=1)
+    _uphill(picture, climb)
+    at, value, z = number(spec.at), iterates.at([spec.at])[:, 0], _luck(spec, 1)[0]
+    y, noise, nothing = value + iterates.noise * z, iterates.noise**2, np.zeros(steps)
+    picture.readout(
+        "climb", WORDS.phrase("stage.climb_card", last=climb.last, climbs=analysis.CLIMBS), i=climb.iteration, below=climb.below
+    )
+    picture.readout("outcome", WORDS.phrase("stage.outcome_of_one_card", at=at), f=value, s=iterates.noise, z=np.full(steps, z), y=y)
+    picture.readout("split", WORDS.phrase("stage.split_of_one_card"), v=noise, a=noise, e=nothing)
+    _held(picture, spec, found, steps)
+    picture.say(WORDS.phrase("stage.said_of_climb", last=climb.last, at=at), i=climb.iteration, f=value)
+    picture.table({"iteration": climb.iteration, "nats below the top": climb.below, f"curve at {at}": value, "new measurement": y})
+    return picture.encode()
+
+
+def _uphill(picture: Scene, climb: analysis.Climb) -> None:
+    """How far below the mode the iterates are."""
+    height = -np.log10(np.maximum(climb.below, NEAREST))
+    low = float(np.floor(height.min()))
+    panel = picture.panel(
+        "uphill",
+        title=WORDS.phrase("stage.uphill"),
+        x=Axis(WORDS.phrase("stage.iteration"), 0.0, float(max(climb.last, 1))),
+        y=Axis(WORDS.phrase("stage.below"), low, 2.3, ticks=[tick for tick in BELOW if tick[0] >= low]),
+        place=(LEFT[0], 2, LEFT[1] + RIGHT[1], 1),
+        height=190,
+    )
+    panel.line(climb.iteration.astype(float), height, show="upto", role="highlight", width=1.8)
 
 
 # Five methods ---------------------------------------------------------------------------------------------------------

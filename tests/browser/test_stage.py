@@ -115,6 +115,35 @@ def test_a_bar_that_leaves_its_panel_ends_in_an_arrow_head_and_tells_its_length(
     ]
 
 
+# A curve a step, each with its band, on a small canvas; says whether the height of each curve is inside, and that of others.
+BANDS = """async () => {
+  const { PLANE_VIEWS } = await import("/app/static/player/layers.js");
+  const { Scale } = await import("/app/static/player/axes.js");
+  const canvas = document.createElement("canvas");
+  [canvas.width, canvas.height] = [100, 100];
+  const context = canvas.getContext("2d");
+  const panel = {
+    plot: { width: 100, height: 100 }, x: new Scale({ low: 0, high: 1, log: false }, 100, false),
+    y: new Scale({ low: 0, high: 100, log: false }, 100, true), palette: { color: () => "#ff0000" },
+  };
+  const rows = (shift) => ({ shape: [3, 2], data: new Float32Array([20, 20, 50, 50, 80, 80].map((each) => each + shift)) });
+  const layer = {
+    xs: { shape: [2], data: new Float32Array([0, 1]) }, ys: rows(0), band: [rows(-8), rows(8)], role: "likelihood",
+    width: 0.1, alpha: 1, dash: false, label: null, chain: null, show: { what: "at", last: null, fade: false, phase: null, parts: null },
+  };
+  const view = new PLANE_VIEWS.line(panel, layer);
+  return [0, 1, 2].map((i) => {
+    context.clearRect(0, 0, 100, 100);
+    view.paint(context, [i, i + 1]);
+    return [20, 50, 80].map((height) => context.getImageData(50, 100 - height - 5, 1, 1).data[3] > 0);
+  });
+}"""
+
+
+def test_a_band_goes_with_its_curve(demo: Lab):
+    assert demo.open("/demo").evaluate(BANDS) == [[True, False, False], [False, True, False], [False, False, True]]
+
+
 @pytest.mark.parametrize("altered_demo", [HOLD_UP], indirect=True, ids=["held up"])
 def test_a_stroke_outlives_the_end_of_the_page_s_run(altered_demo: Lab):
     """Looks at the second stroke wait until the run of the page that the first has asked for is over."""

@@ -334,6 +334,11 @@ def test_lines():
         panel().line([0, 2, 1], [0, 1, 2])
     with pytest.raises(SceneError, match="band"):
         panel().line([0, 1, 2], [0, 1, 0], band=([0, 0], [1, 1]))
+    curves = np.zeros((N, 3))
+    drawn, arrays = layer(panel().line([0, 1, 2], curves, show="at", band=(curves - 1, curves + 1)))
+    assert [arrays[edge].shape for edge in drawn["band"]] == [(N, 3), (N, 3)]
+    with pytest.raises(SceneError, match="band"):
+        panel().line([0, 1, 2], curves, show="at", band=([0, 0, 0], [1, 1, 1]))
 
 
 def linked():

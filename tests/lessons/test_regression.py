@@ -15,6 +15,7 @@ from datasets.regression import GAP_CENTRE, curve_with_gap, line_with_gap
 from engine import kept
 from engine.judge import overall, proofs
 from engine.judge.plant import SHIFTED, STUCK, planted
+from engine.networks.predictive import outputs
 from engine.spec import SpecError
 from lessons.regression import analysis, panels, proof, questions, scenes
 from lessons.regression.analysis import EDGES, GRID, Answer
@@ -277,6 +278,33 @@ def test_the_stage_shows_the_answer():
     assert low == pytest.approx(found.curve_band[0], abs=1e-5) and high == pytest.approx(found.curve_band[1], abs=1e-5)
     assert arrays[labelled["single curves"]["ys"]] == pytest.approx(found.curves, abs=1e-5)
     assert header["steps"] == STANDARD.draws
+
+
+@pytest.mark.parametrize("spec", [STANDARD, LINE, BY_ID["learned-noise"]], ids=["network", "line", "learned noise"])
+def test_one_network_is_trained_on_stage(spec: RegressionLesson):
+    found, climb = analysis.answer(spec, "map"), analysis.climb(spec)
+    model = analysis.fitted_network(spec)
+    assert np.array_equal(climb.theta[-1], found.theta[0]) and climb.below[-1] == 0.0 and climb.iteration[-1] == climb.last
+    assert climb.iteration[0] == 0 and climb.below[0] > 1.0
+    assert any(np.array_equal(climb.theta[0], start) for start in model.prior_draws(analysis.CLIMBS, spec.seed))
+    assert np.all(np.diff(climb.iteration) >= 0) and np.all(np.diff(climb.below) <= 1e-9)
+    header, arrays = decode(scenes.scene(spec.replace(method="map"), None))
+    panel = next(panel for panel in header["panels"] if panel["id"] == "curve")
+    new, curve = (layer for layer in panel["layers"] if layer["show"]["what"] == "at")
+    curves = np.clip(outputs(model, climb.theta, GRID[:, None])[:, :, 0], -scenes.CLIP, scenes.CLIP)
+    assert arrays[curve["ys"]] == pytest.approx(curves, abs=1e-4) and header["steps"] == len(curves)
+    widths = arrays[new["band"][1]] - arrays[new["band"][0]]
+    seen = np.abs(curves) < scenes.CLIP - 3.0 * model.noise_sd
+    assert widths[seen] == pytest.approx(2.0 * 1.6449 * model.noise_sd, abs=1e-3), "about each curve the noise is the same"
+    for edge, now in zip(new["band"], found.new_band, strict=True):
+        assert arrays[edge][-1] == pytest.approx(np.clip(now, -scenes.CLIP, scenes.CLIP), abs=1e-4)
+
+
+def test_seconds_of_a_method_count_the_climb_it_stands_on():
+    kept.store.forget()
+    analysis.answer(STANDARD, "map")
+    climbed = analysis._top(analysis._deciding(STANDARD, "map")).seconds
+    assert min(analysis.answer(STANDARD, method).seconds for method in ("map", "laplace")) > climbed > 0.0
 
 
 def test_own_points_become_the_data():

@@ -557,7 +557,8 @@ class Panel:
         self, xs, ys, *, show="all", role="ink", band=None, width=2.0, dash=False, alpha=1.0, label=None, chain=None, **when: Unpack[When]
     ) -> Panel:
         """A curve ys (M,) over increasing xs (M,): still ("all"), or a trace up to the cursor ("upto", M = steps), or
-        along the inner phase. ys (N, M): one curve a step ("at", or "upto" with `last`). `band` (lo, hi), each (M,)."""
+        along the inner phase. ys (N, M): one curve a step ("at", or "upto" with `last`). `band` (lo, hi), each shaped as
+        ys; of several curves that are seen, the band of the last."""
         where = self._where("line")
         show = _shown(show, when, where)
         xs, ys = _real(xs, where, ndim=1), _real(ys, where, ndim=(1, 2))
@@ -568,9 +569,9 @@ class Panel:
             raise SceneError(f"{where}: xs must increase; use path() for other curves")
         self._grow(xs, ys)
         if band is not None:
-            band = [_real(b, f"{where} band", ndim=1) for b in band]
-            if len(band) != 2 or any(len(b) != len(xs) for b in band):
-                raise SceneError(f"{where}: band is (lo, hi), each as long as xs ({len(xs)})")
+            band = [_real(b, f"{where} band", ndim=(1, 2)) for b in band]
+            if len(band) != 2 or any(b.shape != ys.shape for b in band):
+                raise SceneError(f"{where}: band is (lo, hi), each shaped as ys {ys.shape}")
             self._grow((), np.concatenate(band))
         extra = {
             "xs": self._add(xs, where),

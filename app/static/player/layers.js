@@ -581,14 +581,18 @@ class LineView extends View {
 
   paint(context, range) {
     const { xs, ys, band, alpha } = this.layer;
-    if (band) this.fillBand(context, ...(this.curves ? [0, xs.data.length] : range));
+    const length = xs.data.length;
+    const row = (data, i) => data.subarray(i * length, (i + 1) * length);
+    if (band) {
+      const edges = band.map(({ data }) => (this.curves ? row(data, range[1] - 1) : data));
+      this.fillBand(context, edges, ...(this.curves ? [0, length] : range));
+    }
     this.style(context);
     if (!this.curves) {
       this.trace(context, ys.data, ...range);
       return;
     }
-    const length = xs.data.length;
-    const curve = (target, i) => this.trace(target, ys.data.subarray(i * length, (i + 1) * length), 0, length);
+    const curve = (target, i) => this.trace(target, row(ys.data, i), 0, length);
     if (this.trail) {
       this.trail.draw(context, range[1], (sheet, from, to) => {
         this.style(sheet);
@@ -650,12 +654,12 @@ class LineView extends View {
     context.stroke();
   }
 
-  fillBand(context, from, to) {
+  fillBand(context, [low, high], from, to) {
     const { x, y } = this.panel;
-    const { xs, band: [low, high] } = this.layer;
+    const { xs } = this.layer;
     context.beginPath();
-    for (let i = from; i < to; i++) context.lineTo(x.to(xs.data[i]), y.to(high.data[i]));
-    for (let i = to - 1; i >= from; i--) context.lineTo(x.to(xs.data[i]), y.to(low.data[i]));
+    for (let i = from; i < to; i++) context.lineTo(x.to(xs.data[i]), y.to(high[i]));
+    for (let i = to - 1; i >= from; i--) context.lineTo(x.to(xs.data[i]), y.to(low[i]));
     context.closePath();
     context.fillStyle = this.color(0.18);
     context.fill();

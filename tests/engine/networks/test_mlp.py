@@ -406,6 +406,10 @@ def test_map_is_a_mode_and_repeats():
     assert np.max(np.abs(gradient)) < 0.05
     assert np.all(found.log_density >= posterior.log_density_many(net.prior_draws(100, 9)))
     assert found.climbs.shape == (4,)
+    began = [np.array_equal(found.path[0], start) for start in net.prior_draws(4, 1)]
+    assert began.count(True) == 1 and began.index(True) == int(np.argmax(found.climbs))
+    assert np.array_equal(found.path[-1], found.theta) and len(found.path) > 10
+    assert np.all(np.diff(posterior.log_density_many(found.path)) > -1e-9), "L-BFGS takes no step down"
     assert np.array_equal(found.theta, net.map_estimate(x, y, seed=1, starts=4).theta)
 
 
