@@ -10,7 +10,7 @@ from playwright.sync_api import WebSocket, WebSocketRoute, expect
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from app.kit.stage import PATIENCE
-from tests.browser.conftest import Lab, player
+from tests.browser.conftest import PATIENT, Lab, player
 from tests.browser.test_frame import set_box
 
 SOCKET = re.compile(r"/picture/[0-9a-f]{32}$")
@@ -117,6 +117,23 @@ def test_a_quick_picture_goes_ahead_of_what_announces_its_run(demo: Lab):
         if heard[0] == "picture":
             break
     assert heard[0] == "picture" and "Streamlit" in heard, "and then its run is"
+
+
+def test_no_message_stands_for_one_that_a_browser_may_have_let_go(lab: Lab):
+    kinds: list[str | None] = []
+
+    def listen(socket: WebSocket) -> None:
+        if STREAM.search(socket.url):
+            socket.on("framereceived", lambda frame: kinds.append(ForwardMsg.FromString(frame).WhichOneof("type")))
+
+    lab.page.on("websocket", listen)
+    page = lab.open("/hmc")
+    expect(player(page)).to_be_visible(timeout=PATIENT)
+    for name in ("Next ▶", "◀ Back", "Next ▶"):  # to what has been seen
+        page.get_by_role("button", name=name).click()
+        page.wait_for_timeout(500)
+        lab.settled()
+    assert kinds.count("new_session") >= 4 and "ref_hash" not in kinds
 
 
 @pytest.mark.parametrize("altered_demo", [SLOW_SCENE], indirect=True, ids=["slow"])
