@@ -397,8 +397,9 @@ def climb(spec: RegressionLesson) -> Climb:
     model, found, _ = _top(_deciding(spec, "map"))
     last = len(found.path) - 1
     iteration = np.ceil(last * np.linspace(0.0, 1.0, CLIMBED) ** 2).astype(int)
-    theta, posterior = found.path[iteration], model.posterior(*data_of(spec))
-    return Climb(iteration, last, theta, found.log_density - np.array([posterior.log_density(each) for each in theta]))
+    theta = found.path[iteration]
+    log_density = model.posterior(*data_of(spec)).log_density_many(theta)
+    return Climb(iteration, last, theta, log_density[-1] - log_density)
 
 
 def studied(spec: RegressionLesson, cancel: Any) -> Answer:
