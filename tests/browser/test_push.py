@@ -6,12 +6,13 @@ import re
 import time
 
 import pytest
-from playwright.sync_api import WebSocket, WebSocketRoute, expect
+from playwright.sync_api import Page, WebSocket, WebSocketRoute, expect
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from app.kit.stage import PATIENCE
 from tests.browser.conftest import PATIENT, Lab, player
 from tests.browser.test_frame import set_box
+from tests.server import Server
 
 SOCKET = re.compile(r"/picture/[0-9a-f]{32}$")
 STREAM = re.compile(r"/_stcore/stream")
@@ -119,21 +120,24 @@ def test_a_quick_picture_goes_ahead_of_what_announces_its_run(demo: Lab):
     assert heard[0] == "picture" and "Streamlit" in heard, "and then its run is"
 
 
-def test_no_message_stands_for_one_that_a_browser_may_have_let_go(lab: Lab):
+def test_no_message_stands_for_one_that_a_browser_may_have_let_go(page: Page, server: Server):
+    """In a page of its own: the socket of one that has been used is open already, and not heard."""
+    lab = Lab(page, server.url)
     kinds: list[str | None] = []
 
     def listen(socket: WebSocket) -> None:
         if STREAM.search(socket.url):
             socket.on("framereceived", lambda frame: kinds.append(ForwardMsg.FromString(frame).WhichOneof("type")))
 
-    lab.page.on("websocket", listen)
-    page = lab.open("/hmc")
+    page.on("websocket", listen)
+    lab.open("/hmc")
     expect(player(page)).to_be_visible(timeout=PATIENT)
     for name in ("Next ▶", "◀ Back", "Next ▶"):  # to what has been seen
         page.get_by_role("button", name=name).click()
         page.wait_for_timeout(500)
         lab.settled()
     assert kinds.count("new_session") >= 4 and "ref_hash" not in kinds
+    assert not lab.problems, "\n".join(lab.problems)
 
 
 @pytest.mark.parametrize("altered_demo", [SLOW_SCENE], indirect=True, ids=["slow"])
