@@ -3,8 +3,8 @@
 Streamlit announces a run before its script has made anything; the browser redraws the whole page for that, and what
 the script sends waits in line behind it. A picture that comes this way goes ahead of that: its run is announced once it
 is on its way, or takes long (`seams.picture_first`). The data of the component, the long way, bear the same stamp, and
-the player shows only what is newer; of a picture that went the short way they are the stamp alone. A player that does
-not get what the stamp names asks for it. So whoever gets no socket, behind a proxy or after a night's sleep, loses time
+the player shows only what is newer; of a picture that it has already, by either way, they are the stamp alone. A player
+that does not get what the stamp names asks for it. So whoever gets no socket, behind a proxy or after a night's sleep, loses time
 and nothing else.
 
 A player whose socket breaks calls again, and loads the page anew if the server does not know it any more: from the
@@ -49,16 +49,20 @@ class Channel:
         self._newest: bytes | None = None
         self._line: _Line | None = None
         self.sent: bytes | None = None  # the last picture that went the short way
+        self._given: bytes | None = None  # and the last that went the long one
         _channels[self._token.hex()] = self
 
     def data(self, picture: bytes, cue: bytes = b"") -> bytes:
-        """The data of the component: the picture, what the story wants of it, and the stamp. The picture is left out if
-        it has been sent."""
+        """The data of the component: the picture, what the story wants of it, and the stamp. The picture is left out for
+        a player that listens and has been sent it: each run of the page gives it anew."""
         if not _served:
             return picture + NO_STAMP
-        there = picture is self.sent and self._line is not None
+        there = self._line is not None and picture is self._newest and (picture is self.sent or picture is self._given)
         stamp = self._stamp(picture, cue)
-        return cue + stamp if there else picture + cue + stamp
+        if there:
+            return cue + stamp
+        self._given = picture
+        return picture + cue + stamp
 
     def _stamp(self, picture: bytes, cue: bytes) -> bytes:
         """A picture other than the last is newer."""
@@ -88,7 +92,7 @@ class Channel:
 
     def lost(self) -> None:
         """The player has not got what was sent: it comes the long way."""
-        self.sent = None
+        self.sent = self._given = None
 
     def flushed(self) -> Future[None] | None:
         """Done when the server has had the time to send what the script has said so far; None without a socket."""

@@ -100,6 +100,24 @@ def test_a_picture_goes_to_the_player_once():
     in_a_loop(story)
 
 
+def test_what_went_the_long_way_is_named_to_a_player_that_listens():
+    async def story():
+        channel, first, second = Channel(), b"first", b"second"
+        player = Caller(path(channel))
+        whole = channel.data(first)
+        assert whole[:-24] == first
+        assert channel.data(first) == whole, "the run that gave it may have been cut short"
+        await player.call()
+        assert channel.data(first) == whole[-24:]
+        assert channel.data(second)[:-24] == second and channel.data(first)[:-24] == first, "it has seen another since"
+        channel.lost()
+        assert channel.data(first)[:-24] == first
+        await player.hang_up()
+        assert channel.data(first)[:-24] == first, "nobody is there any more"
+
+    in_a_loop(story)
+
+
 def test_only_the_newest_waits():
     async def story():
         channel = Channel()
