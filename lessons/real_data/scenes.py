@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -411,26 +411,26 @@ def _running(made: Scene, spec: RealDataSpec, rows: Problem, fit: Fit, drawn: Ar
 
 
 def protocol_picture(spec: RealDataSpec, results: list[Result]) -> bytes:
-    """The models of a published table: theirs marked, ours as bars as far as they have been run."""
+    """The models of a published table, one a transition: what was printed beside ours, as far as they have been run."""
     which, rows = protocol.identity(spec), protocol.models(spec)
     prices = which == "boston"
     made = Scene(
         run=repr(spec),
-        steps=1,
+        steps=len(rows),
         rate=1.0,
+        autoplay=True,
         theme=theme.palette(),
         label=WORDS.phrase("published.picture", models=len(rows), ran=len(results)),
     )
     top, unit = TOPS[which], WORDS.phrase(f"published.error_{which}")
     labels = [model.letter for model in rows]
+    to_come = np.triu(np.ones((len(rows), len(rows)), dtype=bool), 1)
     for column, field in enumerate(("test", "train")):
-        ours = np.zeros(len(rows))
-        ours[: len(results)] = [min(getattr(result, field), top) for result in results]
         panel = made.panel(
             field, title=WORDS.phrase(f"published.{field}"), y=Axis(unit, 0.0, top), place=(10 * column, 0, 10, 1), height=320
         )
-        printed = np.minimum([getattr(model, field) for model in rows], top)
-        panel.bars(ours, labels=labels, truth=printed, role="posterior", label=WORDS.phrase("published.here"))
+        for values, role, label in ((_column(rows, field), "muted", "theirs"), (_column(rows, field, results), "posterior", "here")):
+            panel.bars(np.where(to_come, np.nan, values), labels=labels, role=role, label=WORDS.phrase(f"published.{label}"))
         level = _base_line(spec, column)
         if level is not None and level <= top:
             panel.rule(y=level, role="reject", dash=True, label=always(not prices))
@@ -445,13 +445,17 @@ def protocol_picture(spec: RealDataSpec, results: list[Result]) -> bytes:
         what = WORDS.phrase("published.the_mean") if prices else f"{100 * protocol.BASE_RATE:.4g} %"
         made.readout("constant", WORDS.phrase("published.constant_card", what=what, test=test, train=train))
     made.say(WORDS.phrase("published.said", ran=len(results), models=len(rows)))
-    ran = {
-        f"{model.letter} {field}": np.array([getattr(result, field)])
-        for model, result in zip(rows, results, strict=False)
-        for field in ("test", "train", "seconds")
-    }
-    made.table({"models run": np.array([len(results)]), **ran})
+    columns: dict[str, Array] = {}
+    for field in ("test", "train", "seconds"):
+        columns |= {f"{field}, printed": _column(rows, field), f"{field}, here": _column(rows, field, results)}
+    made.table(columns)
     return made.encode()
+
+
+def _column(rows: Sequence[Model], field: str, results: Sequence[Result] | None = None) -> Array:
+    """A number of each model: as printed, or as in the `results`, NaN where there is none yet."""
+    found = [getattr(row, field) for row in (rows if results is None else results)]
+    return np.array([*found, *[np.nan] * (len(rows) - len(found))])
 
 
 def _base_line(spec: RealDataSpec, column: int) -> float | None:

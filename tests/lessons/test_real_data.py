@@ -401,7 +401,12 @@ def test_the_published_tables_run(name, data_folder: Path):
     blob = scenes.live(spec)(job)
     rows = protocol.models(spec)
     assert len(job.blobs) == len(rows) == 7 and len(blob) < MOST_BYTES and job.reports[-1] == (1000, 1000)
-    header, _ = decode(blob)
+    header, arrays = decode(blob)
+    assert header["steps"] == len(rows)
+    for panel in header["panels"]:
+        printed, ours = (arrays[layer["values"]] for layer in panel["layers"] if layer["kind"] == "bars")
+        assert np.array_equal(printed[-1], np.float32([getattr(model, panel["id"]) for model in rows]))
+        assert np.isfinite(ours[-1]).all() and np.isnan(ours[0, 1:]).all(), "one model after the other"
     card = [" ".join(map(str, line["tokens"])) for line in header["readouts"]]
     for model in rows:
         (told,) = [line for line in card if line.startswith(f"{model.letter}, ")]
