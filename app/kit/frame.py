@@ -197,9 +197,11 @@ def _story(lesson: Lesson, here: Visit) -> None:
         step = steps[here.step]
         with st.container(key="told"):
             with st.container(key="steps", horizontal=True, vertical_alignment="center", gap="small"):
-                st.markdown(f":gray[Step {here.step + 1} of {len(steps)}]", width="stretch")
+                st.markdown(f":gray[{story.place(steps, here.step)}]", width="stretch")
                 _step_button("◀ Back", -1, lesson, here, steps)
                 _step_button("Next ▶", +1, lesson, here, steps)
+            if opens := story.opens(steps, here.step):
+                st.markdown(f":gray[{opens}]")
             if step.title:
                 st.header(step.title, anchor=False)
             st.markdown(glossary.linked(step.text, lesson.slug))
@@ -257,7 +259,7 @@ def _tries(lesson: Lesson, here: Visit, step: story.Step) -> None:
     tries = step.staging.tries if direction.open_question(lesson, here) is None else ()
     buttons = [(one.words, base.replace(**one.set)) for one in tries]
     if direction.left(lesson, here):
-        buttons.append((f"Back to step {here.step + 1}", base))
+        buttons.append((f"Back to step {story.number(lesson.steps(), here.step)}", base))
     if not buttons:
         return
     with st.container(key="tries", horizontal=True, gap="small"):

@@ -1,4 +1,5 @@
-"""The guided story: story.md, one `## heading` a step.
+"""The guided story: story.md, one `## heading` a step. A long story has parts, of a `# heading` each, in which steps are
+counted; the first such heading of the file is the lesson's own.
 
 A heading may carry what the step does: `## Too large a step {scenario=too-large question=energy}` loads that scenario
 and asks that question. What the stage does meanwhile stands below the heading, as TOML:
@@ -36,6 +37,7 @@ from typing import Any
 
 _HEADING = re.compile(r"^##[ \t]+(?P<title>.*?)[ \t]*(\{(?P<does>[^{}]*)\})?[ \t]*$", re.MULTILINE)
 _KNOWN = ("scenario", "question")
+_PART = re.compile(r"^#[ \t]+(?P<title>.*?)[ \t]*$", re.MULTILINE)
 _STAGE = re.compile(r"^```stage[ \t]*\n(?P<toml>.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
 _PLAY = {"panels": "panels", "from": "begins", "to": "ends", "seconds": "seconds", "pace": "pace"}
 _ITALIC = re.compile(r"(?<!\*)\*(?P<words>[^*\n]+)\*(?!\*)")
@@ -116,8 +118,8 @@ class Staging:
 
 @dataclass(frozen=True)
 class Step:
-    """One step: a title, its Markdown, what the stage does, and optionally the scenario it loads and the question it
-    asks.
+    """One step: a title, its Markdown, what the stage does, and optionally the scenario it loads, the question it asks
+    and the part of the story that it belongs to.
     """
 
     title: str
@@ -125,6 +127,7 @@ class Step:
     scenario: str | None = None
     question: str | None = None
     staging: Staging = field(default_factory=Staging)
+    part: str | None = None
 
     @property
     def mentions(self) -> list[str]:
@@ -140,6 +143,31 @@ class Step:
     def italics(self) -> list[str]:
         """Words in italics, names of controls among them."""
         return [found["words"] for found in _ITALIC.finditer(self.text)]
+
+
+def number(steps: tuple[Step, ...], index: int) -> int:
+    """The number of a step in its part, from 1."""
+    return sum(step.part == steps[index].part for step in steps[: index + 1])
+
+
+def place(steps: tuple[Step, ...], index: int) -> str:
+    """Where the reader is: “Step 3 of 5”, or “Part 2 · Step 3 of 5” where there are several parts and `opens` does not say
+    which."""
+    step = f"Step {number(steps, index)} of {sum(step.part == steps[index].part for step in steps)}"
+    parts = _parts(steps)
+    return step if len(parts) == 1 or opens(steps, index) else f"Part {parts.index(steps[index].part) + 1} · {step}"
+
+
+def opens(steps: tuple[Step, ...], index: int) -> str:
+    """Which part of several a step opens: “Part 2 of 3: How it learns”, or nothing."""
+    part, parts = steps[index].part, _parts(steps)
+    if part is None or number(steps, index) > 1:
+        return ""
+    return f"Part {parts.index(part) + 1} of {len(parts)}: {part}"
+
+
+def _parts(steps: tuple[Step, ...]) -> list[str | None]:
+    return list(dict.fromkeys(step.part for step in steps))
 
 
 def essence(steps: tuple[Step, ...]) -> list[str]:
@@ -171,14 +199,16 @@ def parse(text: str) -> tuple[Step, ...]:
     if not headings:
         return (Step("", text.strip()),) if text.strip() else ()
     ends = [heading.start() for heading in headings[1:]] + [len(text)]
-    introduction = re.sub(r"^# .*$", "", text[: headings[0].start()], flags=re.MULTILINE).strip()
+    introduction = _PART.sub("", text[: headings[0].start()]).strip()
+    parts = list(_PART.finditer(text))[1:]
     steps: list[Step] = []
     for heading, end in zip(headings, ends, strict=True):
-        body = text[heading.end() : end].strip()
+        body = _PART.sub("", text[heading.end() : end]).strip()
+        part = next((part["title"] for part in reversed(parts) if part.start() < heading.start()), None)
         if introduction and not steps:
             body = f"{introduction}\n\n{body}"
         words, staging = _staged(heading, body)
-        steps.append(Step(heading["title"].strip("# "), words, **_does(heading), staging=staging))
+        steps.append(Step(heading["title"].strip("# "), words, **_does(heading), staging=staging, part=part))
     return tuple(steps)
 
 

@@ -453,6 +453,15 @@ def test_story_headings_say_what_a_step_does():
     assert story.parse("") == () and story.parse("only text")[0].text == "only text"
 
 
+def test_a_long_story_is_counted_in_its_parts():
+    steps = story.parse("# T\n\n# Walking\n\n## One\na\n\n## Two\nb\n\n# Running fast\n\n## Three\nc\n")
+    assert [step.text for step in steps] == ["a", "b", "c"], "their headings are no words of a step"
+    assert [story.place(steps, k) for k in range(3)] == ["Step 1 of 2", "Part 1 · Step 2 of 2", "Step 1 of 1"]
+    assert [story.opens(steps, k) for k in range(3)] == ["Part 1 of 2: Walking", "", "Part 2 of 2: Running fast"]
+    whole = story.parse("# T\n\n## One\na\n\n## Two\nb\n")
+    assert story.place(whole, 1) == "Step 2 of 2" and story.opens(whole, 0) == ""
+
+
 def test_source_of_plain_and_compiled_functions():
     assert source(walk).startswith("def walk(")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 
 import pytest
 
@@ -69,6 +70,13 @@ def test_the_story_names_what_exists(slug):
     assert told == set(SCENARIOS[slug]) if slug in TOLD_WHOLE else told <= set(SCENARIOS[slug])
     assert {step.question for step in steps} - {None} == {question.id for question in questions}
     assert {question.scenario for question in questions} - {None} <= set(SCENARIOS[slug])
+
+
+@pytest.mark.parametrize("slug", ENTRIES)
+def test_a_story_is_told_in_parts_that_one_can_take_in(slug):
+    parts = [[step.title for step in steps] for _, steps in itertools.groupby(STEPS[slug], key=lambda step: step.part)]
+    assert max(map(len, parts)) <= 9
+    assert len(parts) == len({step.part for step in STEPS[slug]}), "two parts of one name"
 
 
 @pytest.mark.parametrize("slug,step", STAGED)

@@ -108,7 +108,7 @@ class Notes {
       copied.querySelectorAll(`${OWN}, button, style`).forEach((own) => own.remove());
       return copied;
     });
-    const step = document.querySelector(OWN)?.textContent.match(/Step \d+ of \d+/)?.[0] ?? "";
+    const step = document.querySelector(OWN)?.textContent.match(/(Part \d+ · )?Step \d+ of \d+/)?.[0] ?? "";
     this.title.textContent = [document.querySelector("h1")?.textContent, step].filter(Boolean).join(": ");
     this.words.replaceChildren(...copies);
     return undefined;
