@@ -69,7 +69,7 @@ def picture(spec: DropoutSpec, study: Study | None) -> bytes:
     )
     if spec.classifies:
         _maps(made, spec, passes, exact, study)
-        _network(made, spec, passes, (11, 0, 9, 1))
+        _network(made, spec, passes, (0, 2, 11 if study is None else 6, 1))
         _value(made, spec, passes, (0, 3, 11, 1))
         _average(made, spec, passes, (11, 3, 9, 1))
     else:
@@ -156,7 +156,7 @@ def _maps(made: Scene, spec: DropoutSpec, passes: Passes, exact: Exact, study: S
         levels(mean, 1.0), x=VIEW, y=VIEW, low=0.0, high=1.0, colormap="diverging", label=WORDS.phrase("stage.class_1"), alpha=0.75
     )
     _points(plane, spec, 2.6, labelled=True)
-    now = _plane(made, "now", WORDS.phrase("stage.now"), (11, 1, 9, 1), 190)
+    now = _plane(made, "now", WORDS.phrase("stage.now"), (11, 0, 9, 1), 190)
     now.heatmap(
         levels(said, 1.0),
         x=VIEW,
@@ -169,19 +169,17 @@ def _maps(made: Scene, spec: DropoutSpec, passes: Passes, exact: Exact, study: S
         alpha=0.75,
     )
     _points(now, spec, 1.2)
-    rows = [("sd", WORDS.phrase("stage.sd_so_far"), sd), ("sd-exact", WORDS.phrase("stage.sd_exact", masks=exact.masks), exact.sd)]
+    exact_place: Place = (11, 2, 9, 1) if study is None else (6, 2, 6, 1)
+    rows = [
+        ("sd", WORDS.phrase("stage.sd_so_far"), sd, (11, 1, 9, 1)),
+        ("sd-exact", WORDS.phrase("stage.sd_exact", masks=exact.masks), exact.sd, exact_place),
+    ]
     if study is not None:
-        rows.append(("sd-posterior", WORDS.phrase("stage.sd_posterior"), study.sd))
-    for column, (id, title, cells) in enumerate(rows):
-        panel = _plane(made, id, title, (6 * column + (column == 2), 2, 6 + (column == 2), 1), 220)
+        rows.append(("sd-posterior", WORDS.phrase("stage.sd_posterior"), study.sd, (12, 2, 8, 1)))
+    for id, title, cells, place in rows:
+        panel = _plane(made, id, title, place, 190)
         panel.heatmap(
-            levels(cells, WORST_SD),
-            x=VIEW,
-            y=VIEW,
-            low=0.0,
-            high=WORST_SD,
-            label=WORDS.phrase("stage.sd_of_class_1"),
-            colorbar=column == len(rows) - 1,
+            levels(cells, WORST_SD), x=VIEW, y=VIEW, low=0.0, high=WORST_SD, label=WORDS.phrase("stage.sd_of_class_1"), colorbar=id == "sd"
         )
         _points(panel, spec, 1.2)
 
