@@ -4,8 +4,8 @@ Streamlit announces a run before its script has made anything; the browser redra
 the script sends waits in line behind it. A picture that comes this way goes ahead of that: its run is announced once it
 is on its way, or takes long (`seams.picture_first`). The data of the component, the long way, bear the same stamp, and
 the player shows only what is newer; of a picture that it has already, by either way, they are the stamp alone. A player
-that does not get what the stamp names asks for it. So whoever gets no socket, behind a proxy or after a night's sleep, loses time
-and nothing else.
+that does not get what the stamp names asks for it. So whoever gets no socket, behind a proxy or after a night's sleep,
+loses time and nothing else.
 
 A player whose socket breaks calls again, and loads the page anew if the server does not know it any more: from the
 address comes the same run. Without that the page of a server that was started anew would stand there and do nothing.
