@@ -37,7 +37,7 @@ _WEIGHTS, _UNITS, OF_ACTIVATIONS = range(3)  # streams of random numbers within 
 OF_PART = 4  # streams further, for the second part of a minibatch
 OF_INPUTS = 8  # signs of Flipout
 _SPLIT = 30_000_000  # multiply-adds of a minibatch from which on it is cut in two
-_LOOK = 0.02  # seconds between two looks at `stop`, at least one step
+_LOOK = 0.02  # seconds between two looks at `stop` and the ticket, at least one step
 _BASELINE_RATE = 0.1
 
 
@@ -333,17 +333,22 @@ class NetworkRun(Carried):
         """Take up to `steps` more steps. Returns how many were taken.
 
         stop : looked at after every step or every 20 ms, whichever is longer; once it answers true, the rest is left
+
+        Raises InterruptedError where the job's result is not wanted any more; the run can go on from there.
         """
         taken = self._advance_elsewhere(min(steps, self.total - self.completed), stop)
         begin = look = time.perf_counter()
-        for _ in range(min(steps - taken, self.total - self.completed)):
-            self._step()
-            taken += 1
-            if stop is not None and (now := time.perf_counter()) - look > _LOOK:
-                look = now
-                if stop():
-                    break
-        self.seconds += time.perf_counter() - begin
+        try:
+            for _ in range(min(steps - taken, self.total - self.completed)):
+                self._step()
+                taken += 1
+                if (now := time.perf_counter()) - look > _LOOK:
+                    look = now
+                    if stop is not None and stop():
+                        break
+                    ticket.look()
+        finally:
+            self.seconds += time.perf_counter() - begin
         return taken
 
     def _step(self) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.diagnostics import autocorrelation, jackknife, split_rhat
+from engine import ticket
+from engine.diagnostics import autocorrelation, jackknife, split_rhat, summarise
 
 
 def test_leaving_out_one_chain_gives_the_error_of_a_mean():
@@ -20,6 +21,23 @@ def test_split_rhat_is_that_of_the_definition():
     within = np.mean([np.var(half, ddof=1) for half in halves])
     between = np.var([np.mean(half) for half in halves], ddof=1)
     assert split_rhat(values)[0] == pytest.approx(np.sqrt((24 / 25 * within + between) / within))
+
+
+def test_a_summary_of_many_draws_looks_up_often_and_takes_each_quantity_for_itself():
+    draws = np.random.default_rng(2).normal(size=(4, 5000, 6)).cumsum(axis=1)
+    looks = []
+
+    class Counting:
+        def is_set(self) -> bool:
+            looks.append(1)
+            return False
+
+    with ticket.holding(Counting()):  # type: ignore[arg-type]
+        whole = summarise(draws)
+    alone = summarise(draws[:, :, 5:])
+    assert len(looks) >= 2 * 4, "before each of four numbers of 100,000 values"
+    for name in ("rhat", "ess_bulk", "ess_tail", "mcse_mean"):
+        assert getattr(whole, name)[5] == getattr(alone, name)[0]
 
 
 def test_autocorrelation_is_that_of_the_definition():

@@ -16,6 +16,7 @@ from sklearn.datasets import load_digits
 from threadpoolctl import threadpool_info
 
 import engine
+from engine import ticket
 from engine.networks import predictive
 from engine.networks.passes import ACTIVATIONS
 from engine.spec import SpecError
@@ -189,6 +190,26 @@ def test_stopping_is_quick_and_leaves_a_usable_state():
     assert len(looks) == 5 and 0 < taken < run.total and run.completed == taken + 2
     assert run.advance(3) == 3
     assert run.fit().predict(x, "MA", stop=lambda: True) is None
+
+
+def test_a_training_that_nobody_waits_for_gives_way_and_can_go_on():
+    """Many small steps, each a little Python: without a look a slider's picture had to wait for all of them."""
+
+    class Gone:
+        def is_set(self) -> bool:
+            return True
+
+    def begin():
+        rng = np.random.Generator(np.random.SFC64(4))
+        return start_network(rng.normal(size=(40, 2)), rng.normal(size=(40, 1)), likelihood="gaussian", hidden=(5,), batch=40, epochs=4000)
+
+    run, whole = begin(), begin()
+    with ticket.holding(Gone()), pytest.raises(InterruptedError):  # type: ignore[arg-type]
+        run.advance(run.total)
+    assert 0 < run.completed < run.total / 2
+    assert run.completed + run.advance(run.total) == whole.advance(whole.total)
+    for ours, theirs in zip(run.fit().draw_weights(1), whole.fit().draw_weights(1), strict=True):
+        assert np.array_equal(ours, theirs)
 
 
 @pytest.mark.parametrize("method", ["gaussian", "mixture", "horseshoe", "spike_and_slab"])
