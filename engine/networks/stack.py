@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from engine import ticket
 from engine.spec import SpecError
 
 Single = NDArray[np.float32]
@@ -58,6 +59,7 @@ class Networks:
             for begin in range(0, len(inputs), rows):
                 if stop is not None and stop():
                     return None
+                ticket.look()
                 part = slice(first, first + together)
                 values = self._forward(inputs[begin : begin + rows], part)[-1]
                 found[part, begin : begin + rows] = _softmax(values)

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from engine import ticket
 from engine.kernels import kernel, log_density_at
 from engine.networks.mlp import HEADER, Network, checked_inputs
 from engine.networks.passes import BLOCK, ROW
@@ -190,21 +191,26 @@ class TrainingRun(Carried):
         """Take up to `steps` more steps. Returns how many were taken.
 
         stop : asked at every look; once it answers true, the rest is left
+
+        Raises InterruptedError where the job's result is not wanted any more; the run can go on from there.
         """
         taken = 0 if self.done else self._advance_elsewhere(steps, stop)
         begin = time.perf_counter()
-        while taken < steps and not self.done:
-            piece = min(steps - taken, self.every - self.completed % self.every, self.total - self.completed)
-            made = self._take(piece)
-            taken += made
-            self.completed += made
-            if made < piece:
-                self._ended = "diverged"
-            elif self.completed % self.every == 0 or self.completed == self.total:
-                self._look()
-                if stop is not None and stop():
-                    break
-        self.seconds += time.perf_counter() - begin
+        try:
+            while taken < steps and not self.done:
+                piece = min(steps - taken, self.every - self.completed % self.every, self.total - self.completed)
+                made = self._take(piece)
+                taken += made
+                self.completed += made
+                if made < piece:
+                    self._ended = "diverged"
+                elif self.completed % self.every == 0 or self.completed == self.total:
+                    self._look()
+                    if stop is not None and stop():
+                        break
+                    ticket.look()
+        finally:
+            self.seconds += time.perf_counter() - begin
         return taken
 
     def _take(self, steps: int) -> int:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from engine import ticket
 from engine.networks.passes import ACTIVATIONS
 from engine.spec import SpecError
 from engine.variational.minibatch import Shape
@@ -99,6 +100,7 @@ def forward(
     for begin in range(0, len(x), piece):
         if stop is not None and stop():
             return None
+        ticket.look()
         part = x[begin : begin + piece]
         found.append(layers.forward(kind, part) if layers else shape.forward(kind, part, weights))
     z = np.concatenate(found)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from datasets.polynomial import true_curve
 from datasets.six import Curve
-from engine import linear
+from engine import linear, ticket
 from engine.kept import kept, lazy
 from engine.linear import Course, Posterior, polynomial_design
 from lessons.model_selection.spec import WORDS, ModelSelectionLesson
@@ -270,7 +270,7 @@ def validation(spec: ModelSelectionLesson) -> Validation:
     mixed = [np.array_split(rng.permutation(n), k) for _ in range(SHUFFLES)]
     single = np.array_split(np.arange(n), n)
     rows = []
-    for d in spec.all_degrees():
+    for d in ticket.looking(spec.all_degrees()):
         design = polynomial_design(x, d)
         by_fold = [_refitted_error(design, y, fold) for fold in pieces]
         shuffled = [(linear.left_out_errors(design, y, folds) ** 2).mean() for folds in mixed]

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from datasets.xor import chosen
+from engine import ticket
 from engine.diagnostics import ess_mean, rhat
 from engine.jumps import start_architecture
 from engine.jumps.recording import ArchitectureRecording
@@ -278,12 +279,17 @@ def epistemic(p: Array, regions: Array, *, correlated: bool, keep: NDArray[np.bo
     of H'(p̄) p_s - H(p_s), and effective draws are those of that series.
     """
     chosen = np.ones(p.shape[:2]) if keep is None else keep.astype(float)
-    inside = binary_entropy(p)
+    inside = entropies(p)
     weight = chosen / chosen.sum()
     mean = np.clip(np.tensordot(weight, p, 2), TINY, 1.0 - TINY)
     value = regions @ (binary_entropy(mean) - np.tensordot(weight, inside, 2))
     series = (p * np.log((1.0 - mean) / mean) - inside) @ regions.T
     return Estimate(np.maximum(value, 0.0), *errors(series, chosen, correlated, diagnosed))
+
+
+def entropies(p: Array) -> Array:
+    """H(p) in nats of each of p (chains, draws, m), chain by chain."""
+    return np.stack([binary_entropy(chain) for chain in ticket.looking(p)])
 
 
 def average(p: Array, *, correlated: bool, keep: NDArray[np.bool_] | None = None) -> Estimate:

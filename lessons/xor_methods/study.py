@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from engine import ticket
 from engine.kept import kept
-from engine.scores import binary_entropy
 from lessons.xor_methods.analysis import (
     CHAINS,
     FAR,
@@ -26,6 +25,7 @@ from lessons.xor_methods.analysis import (
     Found,
     average,
     distances,
+    entropies,
     epistemic,
     fitted,
     learning,
@@ -91,7 +91,7 @@ def estimate(found: Found, width: NDArray[np.bool_] | None = None) -> Estimate:
     p = found.at(plane(CELLS))
     chosen: dict[str, Any] = {"correlated": found.correlated, "keep": width}
     parts = epistemic(p, np.where(there[:, None], weights, 0.0), **chosen)
-    inside = average(binary_entropy(p).mean(axis=2, keepdims=True), **chosen)
+    inside = average(entropies(p).mean(axis=2, keepdims=True), **chosen)
     places = average(found.at(PLACES), **chosen)
     joined = Estimate(*(np.concatenate(rows) for rows in zip(parts, inside, places, strict=True)))
     for rows in (joined.value, joined.error):
