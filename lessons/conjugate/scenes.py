@@ -252,7 +252,12 @@ def _next(picture: Scene, course: Course, words: Terms) -> None:
             height=height,
         )
         panel.bars(
-            shares[0] if walking else shares, labels=names, truth=observed, role="posterior", label=WORDS.phrase("stage.predictive_bars")
+            shares[0] if walking else shares,
+            labels=names,
+            truth=observed,
+            marks=WORDS.phrase("stage.shares"),
+            role="posterior",
+            label=WORDS.phrase("stage.predictive_bars"),
         )
         return
     x = course.x

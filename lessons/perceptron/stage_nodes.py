@@ -220,7 +220,8 @@ def _gradient(picture: Scene, found: Pass, made: list[Event]) -> None:
         height=260,
     )
     names = [label if last < 3 and len(found.theta) < 18 else "" for label in _names(found)]
-    panel.bars(rows, labels=names, role="posterior", truth=found.differences, label=WORDS.phrase("nodes.by_backward"))
+    marks, label = WORDS.phrase("nodes.by_differences"), WORDS.phrase("nodes.by_backward")
+    panel.bars(rows, labels=names, role="posterior", truth=found.differences, marks=marks, label=label)
 
 
 def _names(found: Pass) -> list[str]:

@@ -158,7 +158,9 @@ def gallery():
     moves = scene.panel("moves", title="Number of units", place=(0, 1, 2, 1), height=240)
     moves.counts(move, 4, ["1", "2", "3", "4"], truth=[0.25] * 4, label="running frequency")
     bars = scene.panel("bars", title="Evidence", place=(2, 1, 2, 1), height=240)
-    bars.bars(rng.dirichlet([3, 4, 5], number), labels=["A", "B", "C"], truth=[0.25, 0.33, 0.42], role="prior", label="estimate")
+    bars.bars(
+        rng.dirichlet([3, 4, 5], number), labels=["A", "B", "C"], truth=[0.25, 0.33, 0.42], marks="shares", role="prior", label="estimate"
+    )
     bars.bars([0.3, 0.3, 0.4], labels=["A", "B", "C"], role="likelihood", label="other method")
     chains = scene.panel(
         "chains", title="Four chains", x=Axis("step", 0, number), y=Axis("log ε", 1e-3, 1e2, log=True), place=(4, 1, 2, 1), height=240

@@ -309,7 +309,8 @@ def test_every_layer_is_drawn(visit):
     )
     assert colours > 200
     legend = player.get_by_role("list", name="Legend").get_by_role("listitem").all_text_contents()
-    assert len(legend) == len(set(legend)) == 23
+    assert len(legend) == len(set(legend)) == 24
+    assert {"truth", "shares"} <= set(legend), "marks that are no truth bear their own name"
 
 
 def test_tooltip_names_the_nearest_draw(visit, watched):

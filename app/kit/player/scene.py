@@ -586,13 +586,15 @@ class Panel:
 
     # -- layers of quantities ----------------------------------------------------------------------------------------
 
-    def bars(self, values, *, labels, show=None, role="posterior", truth=None, label=None, chain=None, **when: Unpack[When]) -> Panel:
-        """Bars of values (K,), or of row t of values (N, K); `truth` (K,) is marked on each bar."""
+    def bars(
+        self, values, *, labels, show=None, role="posterior", truth=None, marks="truth", label=None, chain=None, **when: Unpack[When]
+    ) -> Panel:
+        """Bars of values (K,), or of row t of values (N, K); `truth` (K,) is marked on each bar, and called `marks`."""
         where = self._where("bars")
         heights = _real(values, where, ndim=(1, 2))
         show = _shown(show or ("at" if heights.ndim == 2 else "all"), when, where)
         self._grow((), [0.0, *heights[np.isfinite(heights)].ravel()])
-        extra = {"values": self._add(heights, where), **self._bar_names(labels, heights.shape[-1], truth, where)}
+        extra = {"values": self._add(heights, where), **self._bar_names(labels, heights.shape[-1], truth, where), "marks": marks}
         allowed = ("all",) if heights.ndim == 1 else ("all", *STEPWISE, *INNER)
         return self._layer("bars", where, show, role, label, extra, allowed, count=len(heights), chain=chain)
 

@@ -33,7 +33,7 @@ export function legendEntries(scene) {
       const lined = layer.ghost || kind === "line" || kind === "path" || kind === "rule";
       add({ label, kind: lined ? (layer.band ? "band" : "line") : kind, role, dash: lined ? layerDash(layer) : [] });
     }
-    if (layer.truth) add({ label: "truth", kind: "points", role: "truth", shape: "diamond", dash: [] });
+    if (layer.truth) add({ label: layer.marks ?? "truth", kind: "points", role: "truth", shape: "diamond", dash: [] });
   }
   return [...entries.values()];
 }

@@ -83,8 +83,8 @@ class BarsView extends View {
     if (k < 0 || k >= this.layer.labels.length || px < left || px > left + width) return null;
     const height = this.heights(range)[k];
     if (Number.isNaN(height)) return null; // there is none
-    const { truth, labels, label } = this.layer;
-    const exact = truth ? ` (truth ${formatNumber(truth.data[k], ".3g")})` : "";
+    const { truth, marks = "truth", labels, label } = this.layer;
+    const exact = truth ? ` (${marks} ${formatNumber(truth.data[k], ".3g")})` : "";
     const name = label ? `${labels[k]}, ${label}` : labels[k];
     return { distance: 0, text: `${name}: ${formatNumber(height, ".3g")}${exact}` };
   }
