@@ -81,12 +81,10 @@ class BarsView extends View {
     const k = Math.floor(px / (this.panel.plot.width / this.layer.labels.length));
     const [left, width] = this.slot(k);
     if (k < 0 || k >= this.layer.labels.length || px < left || px > left + width) return null;
-    const height = this.heights(range)[k];
-    if (Number.isNaN(height)) return null; // there is none
     const { truth, marks = "truth", labels, label } = this.layer;
     const exact = truth ? ` (${marks} ${formatNumber(truth.data[k], ".3g")})` : "";
     const name = label ? `${labels[k]}, ${label}` : labels[k];
-    return { distance: 0, text: `${name}: ${formatNumber(height, ".3g")}${exact}` };
+    return { distance: 0, text: `${name}: ${formatNumber(this.heights(range)[k], ".3g")}${exact}` };
   }
 }
 
