@@ -49,20 +49,18 @@ class Channel:
         self._newest: bytes | None = None
         self._line: _Line | None = None
         self.sent: bytes | None = None  # the last picture that went the short way
-        self._given: bytes | None = None  # and the last that went the long one
+        self._lost: bytes | None = None  # one that the player has asked for
         _channels[self._token.hex()] = self
 
     def data(self, picture: bytes, cue: bytes = b"") -> bytes:
         """The data of the component: the picture, what the story wants of it, and the stamp. The picture is left out for
-        a player that listens and has been sent it: each run of the page gives it anew."""
+        a player that listens and has been sent it: each run of the page gives it anew. One that was lost never is, since
+        the run that gives it again may be cut short, and a player asks once."""
         if not _served:
             return picture + NO_STAMP
-        there = self._line is not None and picture is self._newest and (picture is self.sent or picture is self._given)
+        there = self._line is not None and picture is self._newest and picture is not self._lost
         stamp = self._stamp(picture, cue)
-        if there:
-            return cue + stamp
-        self._given = picture
-        return picture + cue + stamp
+        return cue + stamp if there else picture + cue + stamp
 
     def _stamp(self, picture: bytes, cue: bytes) -> bytes:
         """A picture other than the last is newer."""
@@ -92,7 +90,7 @@ class Channel:
 
     def lost(self) -> None:
         """The player has not got what was sent: it comes the long way."""
-        self.sent = self._given = None
+        self._lost = self._newest
 
     def flushed(self) -> Future[None] | None:
         """Done when the server has had the time to send what the script has said so far; None without a socket."""

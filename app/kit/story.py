@@ -1,5 +1,5 @@
-"""The guided story: story.md, one `## heading` a step. A long story has parts, of a `# heading` each, in which steps are
-counted; the first such heading of the file is the lesson's own.
+"""The guided story: story.md, one `## heading` a step. A long story has parts, in which steps are counted: a `# heading`
+directly above the step that opens one. That at the beginning of the file is the lesson's own.
 
 A heading may carry what the step does: `## Too large a step {scenario=too-large question=energy}` loads that scenario
 and asks that question. What the stage does meanwhile stands below the heading, as TOML:
@@ -35,9 +35,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-_HEADING = re.compile(r"^##[ \t]+(?P<title>.*?)[ \t]*(\{(?P<does>[^{}]*)\})?[ \t]*$", re.MULTILINE)
+_HEADING = re.compile(
+    r"^(?:#[ \t]+(?P<part>.*?)[ \t]*\n(?:[ \t]*\n)*)?(?P<step>##[ \t]+(?P<title>.*?)[ \t]*(\{(?P<does>[^{}]*)\})?[ \t]*)$", re.MULTILINE
+)
 _KNOWN = ("scenario", "question")
-_PART = re.compile(r"^#[ \t]+(?P<title>.*?)[ \t]*$", re.MULTILINE)
 _STAGE = re.compile(r"^```stage[ \t]*\n(?P<toml>.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
 _PLAY = {"panels": "panels", "from": "begins", "to": "ends", "seconds": "seconds", "pace": "pace"}
 _ITALIC = re.compile(r"(?<!\*)\*(?P<words>[^*\n]+)\*(?!\*)")
@@ -199,12 +200,13 @@ def parse(text: str) -> tuple[Step, ...]:
     if not headings:
         return (Step("", text.strip()),) if text.strip() else ()
     ends = [heading.start() for heading in headings[1:]] + [len(text)]
-    introduction = _PART.sub("", text[: headings[0].start()]).strip()
-    parts = list(_PART.finditer(text))[1:]
+    introduction = re.sub(r"^# .*$", "", text[: headings[0].start()], flags=re.MULTILINE).strip()
     steps: list[Step] = []
+    part = None
     for heading, end in zip(headings, ends, strict=True):
-        body = _PART.sub("", text[heading.end() : end]).strip()
-        part = next((part["title"] for part in reversed(parts) if part.start() < heading.start()), None)
+        body = text[heading.end() : end].strip()
+        if heading.start() > 0 and heading["part"]:
+            part = heading["part"]
         if introduction and not steps:
             body = f"{introduction}\n\n{body}"
         words, staging = _staged(heading, body)
@@ -218,11 +220,11 @@ def _staged(heading: re.Match[str], body: str) -> tuple[str, Staging]:
     if not blocks:
         return body, Staging()
     if len(blocks) > 1:
-        raise StoryError(f"“{heading[0]}” has {len(blocks)} blocks for the stage; a step has one")
+        raise StoryError(f"“{heading['step']}” has {len(blocks)} blocks for the stage; a step has one")
     try:
         return _STAGE.sub("", body).strip(), _staging(tomllib.loads(blocks[0]["toml"]))
     except (tomllib.TOMLDecodeError, StoryError, KeyError, TypeError) as problem:
-        raise StoryError(f"“{heading[0]}”, its stage: {problem}") from problem
+        raise StoryError(f"“{heading['step']}”, its stage: {problem}") from problem
 
 
 def _staging(told: dict[str, Any]) -> Staging:
@@ -253,6 +255,6 @@ def _does(heading: re.Match[str]) -> dict[str, str]:
     for item in (heading["does"] or "").split():
         name, _, value = item.partition("=")
         if name not in _KNOWN or not value:
-            raise StoryError(f"“{heading[0]}”: {item!r} is not scenario=… or question=…")
+            raise StoryError(f"“{heading['step']}”: {item!r} is not scenario=… or question=…")
         does[name] = value
     return does

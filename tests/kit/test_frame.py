@@ -458,8 +458,8 @@ def test_a_long_story_is_counted_in_its_parts():
     assert [step.text for step in steps] == ["a", "b", "c"], "their headings are no words of a step"
     assert [story.place(steps, k) for k in range(3)] == ["Step 1 of 2", "Part 1 · Step 2 of 2", "Step 1 of 1"]
     assert [story.opens(steps, k) for k in range(3)] == ["Part 1 of 2: Walking", "", "Part 2 of 2: Running fast"]
-    whole = story.parse("# T\n\n## One\na\n\n## Two\nb\n")
-    assert story.place(whole, 1) == "Step 2 of 2" and story.opens(whole, 0) == ""
+    whole = story.parse("# T\n\n## One\n```stage\n# why\ntakeaway = 'a'\n```\na\n\n## Two\nb\n")
+    assert story.place(whole, 1) == "Step 2 of 2" and story.opens(whole, 0) == "", "a remark of a stage opens no part"
 
 
 def test_source_of_plain_and_compiled_functions():

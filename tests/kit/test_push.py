@@ -111,7 +111,8 @@ def test_what_went_the_long_way_is_named_to_a_player_that_listens():
         assert channel.data(first) == whole[-24:]
         assert channel.data(second)[:-24] == second and channel.data(first)[:-24] == first, "it has seen another since"
         channel.lost()
-        assert channel.data(first)[:-24] == first
+        for _ in range(2):
+            assert channel.data(first)[:-24] == first, "the run that gave it may have been cut short, and it is asked for once"
         await player.hang_up()
         assert channel.data(first)[:-24] == first, "nobody is there any more"
 
