@@ -55,7 +55,7 @@ def show(lesson: Lesson) -> None:
     _follow_scenario(here, lesson.steps())
     work = stage.prepare(lesson, here)
     here.write_address()  # after the picture: for each message that comes before it the browser draws the page anew
-    style, head, problems = st.container(key="style"), st.container(), st.container()
+    style, head, problems = st.container(key="style"), st.container(), st.container(key="problems")
     picture, side = _layout(here)
     chips, scene, note = (picture.container(key=name) for name in ("chips", "scene", "note"))
     above = _above(lesson, here, head, chips) if arriving() else None  # later it would push a first picture down
@@ -129,10 +129,10 @@ def _problems(here: Visit) -> None:
     if not here.problems:
         return
     shown = here.problems[:PROBLEMS_SHOWN]
-    lines = [f"- **{plain(problem.parameter)}** {plain(problem.message)}." for problem in shown]
+    told = [f"**{plain(problem.parameter)}** {plain(problem.message)}." for problem in shown]
     if len(here.problems) > len(shown):
-        lines.append(f"- and {len(here.problems) - len(shown)} more")
-    st.warning(f"{messages.WARNING} This link could not be followed in full:\n\n" + "\n".join(lines))
+        told.append(f"And {len(here.problems) - len(shown)} more.")
+    st.warning(f"{messages.WARNING} This link could not be followed in full: " + " ".join(told))  # not a list: the stage stands below
 
 
 def _layout(here: Visit) -> tuple[Any, Any]:

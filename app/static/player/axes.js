@@ -4,6 +4,7 @@ const version = new URL(import.meta.url).search;
 const { formatNumber, superscript } = await import(`./format.js${version}`);
 
 export const TEXT = { tick: 13, label: 14, title: 15 };
+const TITLE_LINE = 14; // from one line of a title to the next: its margin holds two
 
 // Maps data to pixels of the plot: pixel = a · value + b (value in log10 on a logarithmic axis).
 export class Scale {
@@ -143,12 +144,33 @@ export function drawAxes(context, view, palette, family) {
     context.fillText(spec.y.label, 0, 0, plot.height + 20);
     context.restore();
   }
-  if (spec.title) {
-    context.font = font(family, TEXT.title, 600);
-    context.textAlign = "left";
-    context.textBaseline = "top";
-    context.fillText(spec.title, spec.y ? plot.x : frame.x + 2, plot.y - 26, frame.x + frame.width - plot.x);
+  if (spec.title) drawTitle(context, view, family);
+}
+
+// Above the plot where it fits; else smaller and from the edge of the panel, on two lines where it needs them.
+function drawTitle(context, { spec: { title, y }, plot, frame }, family) {
+  const end = frame.x + frame.width;
+  const fits = (text, from) => from + context.measureText(text).width <= end;
+  context.textAlign = "left";
+  context.textBaseline = "top";
+  context.font = font(family, TEXT.title, 600);
+  const from = y ? plot.x : frame.x + 2;
+  if (fits(title, from)) {
+    context.fillText(title, from, plot.y - 26);
+    return;
   }
+  context.font = font(family, TEXT.tick, 600);
+  const lines = fits(title, frame.x) ? [title] : halves(title);
+  const top = lines.length > 1 ? frame.y : plot.y - 26;
+  lines.forEach((text, i) => context.fillText(text, frame.x, top + TITLE_LINE * i, frame.width));
+}
+
+// A text broken at the space nearest to its middle.
+function halves(text) {
+  const spaces = [...text.matchAll(/ /g)].map(({ index }) => index);
+  const far = (index) => Math.abs(index - text.length / 2);
+  const at = spaces.reduce((best, index) => (far(index) < far(best) ? index : best), spaces[0]);
+  return at === undefined ? [text] : [text.slice(0, at), text.slice(at + 1)];
 }
 
 // The names under bars; every second, third … when they would touch.

@@ -166,20 +166,22 @@ class VectorContext {
 
   // -- text and pictures ---------------------------------------------------------------------------------------------
 
-  fillText(text, x, y) {
-    this.write(text, x, y, { fill: this.ink(this.fillStyle) });
+  fillText(text, x, y, room = Infinity) {
+    this.write(text, x, y, { fill: this.ink(this.fillStyle) }, room);
   }
 
   strokeText(text, x, y) {
     this.write(text, x, y, { stroke: this.pen(1) }); // its matrix makes the line wider
   }
 
-  write(text, x, y, look) {
-    const { fontBoundingBoxAscent: above, fontBoundingBoxDescent: below, width } = this.measureText(text);
+  // room : the width into which it is squeezed where it is wider
+  write(text, x, y, look, room = Infinity) {
+    const { fontBoundingBoxAscent: above, fontBoundingBoxDescent: below, width: natural } = this.measureText(text);
     const drop = { top: above, middle: (above - below) / 2, bottom: -below }[this.textBaseline] ?? 0;
     const [, weight = "400", size, family] = /(?:(\d+) )?([\d.]+)px (.*)$/.exec(this.font);
     const anchor = { center: "middle", right: "end", end: "end" }[this.textAlign] ?? "start";
     const matrix = this.matrix.translate(x, y + drop);
+    const width = Math.min(natural, room);
     this.mark({ kind: "text", text: String(text), matrix, size: Number(size), weight, family, anchor, width, ...look });
   }
 
