@@ -65,7 +65,7 @@ def test_a_title_that_its_panel_is_too_narrow_for_is_not_squeezed(demo: Lab, tit
     words = page.evaluate(TITLE, [title, LETTER, FRAME])
     assert [text for text, *_ in words] == lines
     assert all(FRAME["x"] <= left and right <= FRAME["x"] + FRAME["width"] for _, left, right, _ in words)
-    assert all(0 <= y and y + 14 <= 30 for *_, y in words), "above the plot"
+    assert all(y >= 0 and y + 14 <= 30 for *_, y in words), "above the plot"
 
 
 def test_words_that_are_squeezed_on_the_stage_are_squeezed_in_a_file(demo: Lab):
