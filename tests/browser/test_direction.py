@@ -323,10 +323,9 @@ def test_without_motion_a_step_shows_where_its_play_would_rest(lab: Lab, slug: s
         expect(stage).to_have_attribute("data-cue", re.compile(slug), timeout=PATIENT)
         if motion == "reduce":  # a run that grows comes to where it rests with it
             expect(stage).to_have_attribute("data-t", facts[0]["t"], timeout=PATIENT)
-        elif stage.get_attribute("data-steps") != "1":
-            expect(stage).to_have_attribute("data-playing", "true", timeout=REST)
+        for _ in range(2):  # a play begins when what it waits for has come, and may wait for the inside of where it rests
+            expect(stage).not_to_have_attribute("data-waiting", "", timeout=PATIENT)
             expect(stage).to_have_attribute("data-playing", "false", timeout=PATIENT)
-        expect(stage).not_to_have_attribute("data-waiting", "", timeout=PATIENT)  # for the inside of where it rests
         told = stage.evaluate("node => Object.fromEntries(['cue', 't', 's', 'panels'].map(name => [name, node.dataset[name]]))")
         card = stage.locator(".readouts").first.inner_text()
         words = lab.page.locator(".st-key-told")
@@ -351,3 +350,32 @@ def test_a_play_without_an_end_rests_at_that_of_the_run_with_and_without_motion(
     """Also where the run itself would begin in its middle."""
     page = lab.open("/")
     assert [page.evaluate(RESTS, calm) for calm in (False, True)] == [29, 29]
+
+
+INSIDE = """() => import("/app/static/player/clock.js?v=test").then(({ Clock }) => {
+  const phases = [{ id: "propose", count: 1 }, { id: "follow", count: "inner" }, { id: "decide", count: 1 }];
+  const run = { run: "a", phases, parts: {}, autoplay: false, total: null, rate: 4, steps: 9, start: 0, window: null };
+  const inside = { first: 5, offsets: [0, 10, 20, 30] };
+  const cue = { hold: false, begins: null, ends: null, until: null, seconds: 2, pace: "swell", frame: null, speed: 0, slow: false };
+  const told = {};
+  for (const [name, direction] of [["holds", { hold: true, until: [6, null] }], ["plays", { ends: [6, null] }]]) {
+    for (const [when, played] of [["before", 0], ["midway", 10], ["at rest", 60]]) {
+      const clock = new Clock(() => {});
+      clock.setScene(run);
+      clock.direct({ ...cue, ...direction });
+      for (let k = 0; k < 60; k++) {
+        if (k === played) clock.setScene({ ...run, window: inside });
+        clock.advance(0.1);
+      }
+      if (played === 60) clock.setScene({ ...run, window: inside });
+      told[`${name}, ${when}`] = [clock.t, clock.place().phase, clock.settled, clock.playing];
+    }
+  }
+  return told;
+})"""
+
+
+def test_a_play_to_the_end_of_a_transition_rests_there_whenever_its_inside_comes(lab: Lab):
+    page = lab.open("/")
+    for case, place in page.evaluate(INSIDE).items():
+        assert place == [6, 2, True, False], case

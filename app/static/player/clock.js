@@ -51,8 +51,12 @@ export class Clock {
       return;
     }
     this.t = Math.min(this.t, scene.steps - 1);
+    for (const place of [this.limit, this.plan?.goal]) {
+      if (place?.over) place.s = this.length(place.t) - 1; // its inside has come, or gone
+    }
     const last = this.length(this.t) - 1;
-    this.s = wasSettled && !this.limit ? last : Math.min(this.s, last);
+    this.s = wasSettled ? last : Math.min(this.s, last);
+    if (this.t === this.limit?.t) this.s = Math.min(this.s, this.limit.s);
     if (grew && this.ranOut) {
       this.ranOut = false;
       this.playing = true;
@@ -253,7 +257,7 @@ export class Clock {
     if (hold) {
       const start = { t: this.t, s: this.s };
       if (until) this.arrive(until);
-      this.limit = { t: this.t, s: this.s };
+      this.limit = { t: this.t, s: this.s, over: until?.[1] === null && until[0] >= 0 };
       [this.t, this.s] = [start.t, start.s];
       if (!until && !frame) return;
     }
@@ -287,13 +291,15 @@ export class Clock {
     else ({ t: this.t, s: this.s } = this.placed(place));
   }
 
+  // `over`: where the transition is over, however many sub-steps of it are loaded.
   placed([t, phase]) {
+    const over = phase === null;
     const at = Math.min(t, this.scene.steps - 1);
     const lengths = this.phaseLengths(at);
     const index = this.scene.phases.findIndex(({ id }) => id === phase);
     const last = this.length(at) - 1;
-    if (!this.hasInside(at)) return { t: at, s: last };
-    if (index < 0) return { t: at, s: Math.min(phase ?? last, last) };
+    if (!this.hasInside(at)) return { t: at, s: last, over };
+    if (index < 0) return { t: at, s: Math.min(phase ?? last, last), over };
     return { t: at, s: lengths.slice(0, index).reduce((a, b) => a + b, 0) };
   }
 

@@ -586,7 +586,7 @@ class Player {
     const watched = !clock.playing || clock.rate() <= WATCHABLE;
     const wished = watched && !(clock.pending || clock.hasInside(t) || this.askedFor === place);
     // this picture will change by itself
-    this.root.toggleAttribute("data-waiting", Boolean(this.waiting || clock.pending || wished));
+    this.root.toggleAttribute("data-waiting", Boolean(this.waiting || clock.pending || clock.awaiting || wished));
     if (this.waiting || !wished) return;
     this.wish = setTimeout(() => {
       this.waiting = true;
