@@ -17,11 +17,14 @@ from typing import Any
 
 import streamlit as st
 from streamlit import runtime
+from streamlit.proto.AutoRerun_pb2 import AutoRerun
 from streamlit.proto.ClientState_pb2 import ClientState
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.media_file_manager import MediaFileMetadata
 from streamlit.runtime.media_file_storage import MediaFileKind
 from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
 
 VERSION = "1.67.0"  # that the tests of this module were last run with
 
@@ -123,6 +126,64 @@ def keep_to_the_page() -> None:
 
     sessions: Any = AppSession
     sessions.request_rerun, sessions.flush_browser_queue = rerun_of_the_page, flush_of_the_page
+
+
+BACK = "back"  # stands where a browser names the fragment that it wants to be run
+SOON = 0.1  # s
+
+_back: weakref.WeakSet[AppSession] = weakref.WeakSet()  # whose browsers have come back, and have asked for nothing since
+
+
+def run_again_when_back() -> None:
+    """From now on a browser that comes back after its connection was lost is given the whole page anew, whatever it asks
+    for first; it is made to ask, since it may see no reason to.
+
+    Streamlit stops the run under way when the connection is lost, and takes it for whole: the browser would empty the page
+    of all that this run had not come to, and break on the next message for a place behind. And what was on the wire when
+    the connection was lost never comes.
+    """
+    managers: Any = WebsocketSessionManager
+    sessions: Any = AppSession
+    resume, disconnect, rerun = managers._resume_stored_session, managers.disconnect_session, sessions.request_rerun
+    if hasattr(resume, "__wrapped__"):
+        return
+
+    @functools.wraps(disconnect)
+    def disconnect_and_forget_the_run(manager: Any, session_id: str) -> None:
+        found = manager.get_active_session_info(session_id)
+        disconnect(manager, session_id)
+        if found is not None:
+            found.session._scriptrunner = None  # what it still says is not listened to, as when a newer run takes its place
+
+    @functools.wraps(resume)
+    def resume_anew(manager: Any, *asked: Any, **named: Any) -> str | None:
+        resumed: str | None = resume(manager, *asked, **named)
+        if resumed is not None:
+            session = manager.get_active_session_info(resumed).session
+            _back.add(session)
+            session._clear_queue()
+            session._enqueue_forward_msg(ForwardMsg(auto_rerun=AutoRerun(interval=SOON, fragment_id=BACK)))
+        return resumed
+
+    @functools.wraps(rerun)
+    def rerun_of_all(session: AppSession, asked: ClientState | None) -> None:
+        if asked is not None and session in _back:
+            asked.fragment_id, asked.is_auto_rerun = "", False
+            _back.discard(session)
+            asked.cached_message_hashes.append(BACK)  # no hash of a message: it tells the run, see `came_back`
+        elif asked is not None and asked.fragment_id == BACK:
+            return
+        rerun(session, asked)
+
+    managers._resume_stored_session, managers.disconnect_session = resume_anew, disconnect_and_forget_the_run
+    sessions.request_rerun = rerun_of_all
+
+
+def came_back() -> bool:
+    """Whether this run is the first for a browser that came back after its connection was lost: what it was told before
+    may not have come.
+    """
+    return BACK in getattr(get_script_run_ctx(suppress_warning=True), "cached_message_hashes", ())
 
 
 # A run is announced by messages for which the browser draws its page anew, before the run has anything to show; a picture

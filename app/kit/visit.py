@@ -99,7 +99,9 @@ class Visit(Generic[S]):
     def carry_out(self) -> None:
         """Do what the reader did since the last run."""
         moves, self.moves = self.moves, []
-        real = [move for move in moves if not move[1]] or moves
+        real = [move for move in moves if not move[1]]
+        if not real and not seams.came_back():
+            real = moves  # the reader chose again what had been shown before
         for key, _, act in real:
             _moved_by_reader(key)
             act()
@@ -264,7 +266,7 @@ def fill(key: str, value: Any) -> str:
     if key not in st.session_state or before != value:
         st.session_state[key] = value
         _filled()[key] = filled.showing(before, value)
-    elif filled.again and filled.age() < _REFILL_SECONDS and seams.reported(key) != value:
+    elif filled.again and (filled.age() < _REFILL_SECONDS or seams.came_back()) and seams.reported(key) != value:
         st.session_state[key] = value
     return key
 
@@ -295,7 +297,7 @@ class Filled:
 def _repeats(key: str) -> bool:
     """Whether the widget `key` says what it showed of late: several fillings may be on their way to the browser."""
     filled = _filled().get(key, Filled())
-    return st.session_state[key] in filled.shown and filled.age() < _ECHO_SECONDS
+    return st.session_state[key] in filled.shown and (filled.age() < _ECHO_SECONDS or seams.came_back())
 
 
 def _moved_by_reader(key: str | None) -> None:

@@ -25,6 +25,7 @@ def parts(slugs: Iterable[str]) -> dict[str, Any]:
     logs.install()
     seams.keep_to_the_page()
     seams.picture_first()
+    seams.run_again_when_back()
     return {
         "routes": [push.route(), *health.routes(), metrics.route()],
         "middleware": [Middleware(headers.Secure), Middleware(assets.Preload), Middleware(assets.Base, slugs=frozenset(slugs))],

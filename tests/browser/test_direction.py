@@ -60,7 +60,8 @@ def lock(page: Page) -> None:
 
 
 def moved(page: Page) -> bool:
-    """Whether the stage shows more than one place after `WATCH`."""
+    """Whether the stage shows more than one place after `WATCH`, once what its play needs is there."""
+    expect(player(page)).not_to_have_attribute("data-waiting", "", timeout=PATIENT)
     try:
         page.wait_for_function("node => new Set(node.seen).size > 1", arg=player(page).element_handle(), timeout=MOVED)
     except TimeoutError:

@@ -175,6 +175,26 @@ def test_what_a_control_showed_for_long_is_an_echo_once_a_link_has_taken_it_away
     assert here.spec.step_size == 0.5
 
 
+def test_a_browser_that_comes_back_undoes_nothing_that_it_may_not_have_heard_of(monkeypatch: pytest.MonkeyPatch):
+    state = {"box": 3.0, "filled": {"box": Filled(time.monotonic() - 60.0, (3.0, 4.0), again=True)}}
+    monkeypatch.setattr(visit.st, "session_state", state)
+    here, done = Visit(WalkSpec()), []
+    here.moved(lambda: done.append("old"), "box")
+    here.carry_out()
+    assert done == ["old"], "a minute later the reader may wish for what was shown before"
+    for back, value in ((False, 4.0), (True, 3.0)):
+        monkeypatch.setattr(seams, "came_back", lambda back=back: back)
+        state.update(box=value, filled={"box": Filled(time.monotonic() - 60.0, (3.0, 4.0), again=True)})
+        here.moved(lambda value=value: done.append(value), "box")
+        here.carry_out()
+    assert done == ["old", 4.0], "it did not hear that 3 had become 4"
+    state.update(box=4.0, filled={"box": Filled(time.monotonic() - 60.0, (3.0, 4.0), again=True)})
+    sent: list[str] = []
+    monkeypatch.setattr(seams, "reported", lambda key: sent.append(key) or 3.0)
+    visit.fill("box", 4.0)
+    assert sent == ["box"], "so that is said again, however long ago it was said"
+
+
 def test_the_address_is_a_share_link_after_a_change():
     at = opened(v="1", scenario="long")
     set_box(at, "steps", 77)

@@ -11,16 +11,19 @@ from types import ModuleType, SimpleNamespace
 import pytest
 import streamlit as st
 from streamlit.proto.ClientState_pb2 import ClientState
+from streamlit.proto.Delta_pb2 import Delta
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.NewSession_pb2 import NewSession
 from streamlit.proto.PageInfo_pb2 import PageInfo
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.runtime import Runtime
 from streamlit.runtime.app_session import AppSession, AppSessionState
+from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.media_file_manager import MediaFileManager
 from streamlit.runtime.media_file_storage import MediaFileStorageError
 from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 from streamlit.runtime.scriptrunner import ScriptRunContext
+from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
 from streamlit.testing.v1 import AppTest
 
 from app.kit import canvas, pad, seams
@@ -224,6 +227,47 @@ def test_a_picture_with_a_way_of_its_own_goes_ahead_of_what_announces_its_run(mo
     assert seconds == seams.ANNOUNCED and len(woken) == 2 and session.flush_browser_queue(), "it takes long"
     seams.announce(False)
     assert moves() and len(ran) == 7
+
+
+def test_a_browser_that_comes_back_is_made_to_ask_for_the_whole_page_once(monkeypatch: pytest.MonkeyPatch):
+    ran: list[tuple[str, str, bool]] = []
+    session = AppSession.__new__(AppSession)
+    session._state, session._scriptrunner, session._browser_queue = AppSessionState.SHUTDOWN_REQUESTED, "stopped", ForwardMsgQueue()
+    session._message_enqueued_callback = None
+    found = SimpleNamespace(session=session)
+
+    def run(session: AppSession, asked: ClientState) -> None:
+        monkeypatch.setattr(
+            seams, "get_script_run_ctx", lambda **how: SimpleNamespace(cached_message_hashes=frozenset(asked.cached_message_hashes))
+        )
+        ran.append((asked.fragment_id, asked.query_string, seams.came_back()))
+
+    monkeypatch.setattr(AppSession, "request_rerun", run)
+    for name, does in (
+        ("_resume_stored_session", lambda manager, session_id, *rest: session_id),
+        ("disconnect_session", lambda manager, session_id: None),
+        ("get_active_session_info", lambda manager, session_id: found if session_id == "here" else None),
+    ):
+        monkeypatch.setattr(WebsocketSessionManager, name, does)
+    seams.run_again_when_back()
+    seams.run_again_when_back()
+    manager = WebsocketSessionManager.__new__(WebsocketSessionManager)
+
+    manager.disconnect_session("gone")
+    manager.disconnect_session("here")
+    assert session._scriptrunner is None, "what it says late is not listened to"
+    assert manager._resume_stored_session(None, None, {}) is None
+    session._browser_queue.enqueue(ForwardMsg(delta=Delta(fragment_id="half a run")))
+    assert manager._resume_stored_session("here", None, {}) == "here"
+    (message,) = session._browser_queue.flush()
+    assert message.auto_rerun.fragment_id == seams.BACK and message.auto_rerun.interval == pytest.approx(seams.SOON)
+    for fragment, query in (("timer", "a"), (seams.BACK, "b"), ("timer", "c")):
+        session.request_rerun(ClientState(fragment_id=fragment, query_string=query))
+    assert ran == [("", "a", True), ("timer", "c", False)], "whatever comes first is a run of the page"
+    manager._resume_stored_session("here", None, {})
+    session.request_rerun(ClientState(query_string="d"))
+    session.request_rerun(ClientState(fragment_id=seams.BACK))
+    assert ran[2:] == [("", "d", True)], "the browser has asked by itself"
 
 
 @pytest.mark.parametrize(("home", "component"), [(canvas, canvas.player), (pad, pad.pad)], ids=["player", "pad"])
