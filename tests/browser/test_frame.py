@@ -146,9 +146,28 @@ def test_a_long_run_grows_and_stops(demo: Lab):
     page.get_by_role("button", name="Run slowly").click()
     expect(page.locator(".st-key-live").get_by_role("progressbar")).to_be_visible()
     expect(page.get_by_text(re.compile(r"s left"))).to_be_visible()
-    page.get_by_role("button", name="Stop").click()
+    page.locator(".st-key-live").get_by_role("button", name="Stop").click()
     expect(page.get_by_text(re.compile("Stopped after"))).to_be_visible()
     expect(player(page).locator("canvas").first).to_be_visible()
+
+
+LONG_SCRIPT = """
+import time
+from app.kit import frame
+story = frame._story
+frame._story = lambda *given: (time.sleep(4), story(*given))
+"""
+
+
+@pytest.mark.parametrize("altered_demo", [LONG_SCRIPT], indirect=True)
+def test_nobody_is_offered_to_stop_a_page_half_way(altered_demo: Lab):
+    """Streamlit would, of any script of half a second."""
+    page = altered_demo.page
+    page.goto(f"{altered_demo.url}/demo")
+    running = page.get_by_test_id("stStatusWidget")
+    expect(running.get_by_role("img")).to_be_visible(timeout=PATIENT)
+    expect(page.locator(".st-key-style style")).to_be_attached()
+    assert running.is_visible() and not running.locator("button").is_visible()
 
 
 def test_moving_between_pages_keeps_a_visit(demo: Lab):
