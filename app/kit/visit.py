@@ -266,7 +266,7 @@ def fill(key: str, value: Any) -> str:
     if key not in st.session_state or before != value:
         st.session_state[key] = value
         _filled()[key] = filled.showing(before, value)
-    elif filled.again and (filled.age() < _REFILL_SECONDS or seams.came_back()) and seams.reported(key) != value:
+    elif filled.again and filled.may_be_unheard(_REFILL_SECONDS) and seams.reported(key) != value:
         st.session_state[key] = value
     return key
 
@@ -284,20 +284,20 @@ class Filled:
     shown: tuple[Any, ...] = ()
     again: bool = False
 
-    def age(self) -> float:
-        """Seconds since then."""
-        return time.monotonic() - self.when
+    def may_be_unheard(self, seconds: float) -> bool:
+        """Whether its browser may not know of it: for so many seconds, and when it comes back from a lost connection."""
+        return time.monotonic() - self.when < seconds or seams.came_back()
 
     def showing(self, *values: Any, again: bool = True) -> Filled:
         """The same with further values, shown now."""
-        before = self.shown if self.age() < _ECHO_SECONDS else ()
+        before = self.shown if self.may_be_unheard(_ECHO_SECONDS) else ()
         return Filled(time.monotonic(), (*before, *values)[-_REMEMBERED:], again)
 
 
 def _repeats(key: str) -> bool:
     """Whether the widget `key` says what it showed of late: several fillings may be on their way to the browser."""
     filled = _filled().get(key, Filled())
-    return st.session_state[key] in filled.shown and (filled.age() < _ECHO_SECONDS or seams.came_back())
+    return st.session_state[key] in filled.shown and filled.may_be_unheard(_ECHO_SECONDS)
 
 
 def _moved_by_reader(key: str | None) -> None:
@@ -314,7 +314,7 @@ def _expect_echoes() -> None:
     """
     for key, filled in _filled().items():
         if key is not None and key in st.session_state:
-            again = filled.again and filled.age() < _REFILL_SECONDS
+            again = filled.again and filled.may_be_unheard(_REFILL_SECONDS)
             _filled()[key] = filled.showing(st.session_state[key], again=again)
 
 
