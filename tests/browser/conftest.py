@@ -153,8 +153,10 @@ class Lab:
         """
         slug = urlsplit(path).path.strip("/")
         if self._met and slug in TITLES and slug not in self._met:
+            left = self.page.url
             self.page.evaluate(FOLLOW, path)
-            expect(self.page.get_by_role("heading", name=TITLES[slug], exact=True)).to_be_visible(timeout=PATIENT)
+            title = self.page.get_by_role("heading", name=TITLES[slug], exact=True)
+            expect(title, f"{path} from {left}").to_be_visible(timeout=PATIENT)
         else:
             self.page.goto(self.url + path)
             self._met.clear()
