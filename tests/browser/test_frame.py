@@ -200,6 +200,7 @@ def test_a_clicker_leads_through_the_story_on_a_projector(demo: Lab):
     demo.page.set_viewport_size({"width": 1920, "height": 1080})
     page = demo.open("/demo")
     expect(page.get_by_test_id("player").locator("canvas").first).to_be_visible()
+    expect(page.get_by_role("button", name="Present")).to_be_visible()  # the key presses it; it comes after the stage
     page.keyboard.press("p")
     expect(page.get_by_role("button", name="Leave")).to_be_visible()
     step = page.get_by_text(re.compile(r"^Step \d of \d$"))
