@@ -10,6 +10,7 @@ import copy
 import functools
 import importlib
 import re
+import threading
 import time
 import weakref
 from pathlib import Path
@@ -23,6 +24,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.media_file_manager import MediaFileMetadata
 from streamlit.runtime.media_file_storage import MediaFileKind
+from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
 
@@ -126,6 +128,33 @@ def keep_to_the_page() -> None:
 
     sessions: Any = AppSession
     sessions.request_rerun, sessions.flush_browser_queue = rerun_of_the_page, flush_of_the_page
+
+
+class _OwnToEachThread:
+    """An attribute that a thread reads as it wrote it itself; one that has not, as it was written last."""
+
+    def __init__(self, name: str):
+        self._name = name
+
+    def __get__(self, owner: Any, kind: type | None = None) -> Any:
+        last, own = vars(owner)[self._name]
+        return getattr(own, "value", last)
+
+    def __set__(self, owner: Any, value: Any) -> None:
+        _, own = vars(owner).get(self._name, (None, threading.local()))
+        own.value = value
+        vars(owner)[self._name] = value, own
+
+
+def page_of_its_own() -> None:
+    """From now on a run shows the page that it was asked for, whatever page another run of its session is at.
+
+    Streamlit keeps that page with the session. The thread of a run that a newer one has replaced may write it once more
+    before it hears of its end, a timer's the most often: the newer run then shows the page that its reader has left.
+    """
+    manager: Any = PagesManager
+    for name in ("_intended_page_script_hash", "_intended_page_name", "_current_page_script_hash"):
+        setattr(manager, name, _OwnToEachThread(name))
 
 
 BACK = "back"  # stands where a browser names the fragment that it wants to be run

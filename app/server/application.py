@@ -24,6 +24,7 @@ def parts(slugs: Iterable[str]) -> dict[str, Any]:
     sys.setswitchinterval(SWITCH)
     logs.install()
     seams.keep_to_the_page()
+    seams.page_of_its_own()
     seams.picture_first()
     seams.run_again_when_back()
     return {

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from PIL import Image
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Page, expect
 
 from app import catalogue
 from app.kit import theme
 from app.kit.text import anchor
 from app.stills import FOLDER, THEMES, kept
 from tests.browser import stills
-from tests.browser.conftest import PATIENT, READY, Lab, player
-from tests.server import Server
+from tests.browser.conftest import FOLLOW, PATIENT, READY, TITLES, Lab, player
+from tests.server import Server, app_script, served
 
 
 def test_a_run_plays_and_another_visitor_sees_another_one(lab: Lab):
@@ -76,6 +77,36 @@ def test_each_lesson_has_a_still_that_is_seen_when_it_is_near_and_tells_what_was
     lab.page.emulate_media(color_scheme="dark")
     page.reload()
     expect(pictures.first).to_have_attribute("src", re.compile("dark"), timeout=PATIENT)
+
+
+LATE = """
+import time
+from app.kit.follow import Follow
+from streamlit.runtime.pages_manager import PagesManager
+Follow.watch = lambda self: st.fragment(lambda: None, run_every=1.0)()
+intend, seen = PagesManager.set_script_intent, set()
+def late(self, page, name):
+    if page in seen:
+        print("looks", flush=True)
+        time.sleep(1.0)
+        intend(self, page, name)
+    else:
+        seen.add(page)
+        intend(self, page, name)
+        time.sleep(2.0)
+PagesManager.set_script_intent = late
+"""
+
+
+def test_a_page_whose_timer_begins_a_run_late_does_not_call_its_reader_back(page: Page, tmp_path: Path):
+    log = tmp_path / "log.txt"
+    for server in served(app_script(tmp_path, LATE), log):
+        page.goto(f"{server.url}/slice-sampling")
+        page.wait_for_selector(READY, timeout=PATIENT)
+        while "looks" not in log.read_text():
+            page.wait_for_timeout(100)
+        page.evaluate(FOLLOW, "/gibbs")
+        expect(page.get_by_role("heading", name=TITLES["gibbs"], exact=True)).to_be_visible(timeout=PATIENT)
 
 
 def test_all_stills_are_there_and_small():

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
@@ -14,7 +15,7 @@ from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.Delta_pb2 import Delta
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.NewSession_pb2 import NewSession
-from streamlit.proto.PageInfo_pb2 import PageInfo
+from streamlit.proto.PageInfo_pb2 import PageInfo as PageInfoMessage
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.runtime import Runtime
 from streamlit.runtime.app_session import AppSession, AppSessionState
@@ -22,8 +23,10 @@ from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.media_file_manager import MediaFileManager
 from streamlit.runtime.media_file_storage import MediaFileStorageError
 from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
+from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import ScriptRunContext
 from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
+from streamlit.source_util import PageInfo
 from streamlit.testing.v1 import AppTest
 
 from app.kit import canvas, pad, seams
@@ -164,7 +167,7 @@ def test_a_press_on_the_page_that_is_left_does_not_go_back_to_it(monkeypatch: py
 
 def test_the_address_of_a_page_that_is_left_is_not_given_to_the_next(monkeypatch: pytest.MonkeyPatch):
     def said(query: str) -> ForwardMsg:
-        return ForwardMsg(page_info_changed=PageInfo(query_string=query))
+        return ForwardMsg(page_info_changed=PageInfoMessage(query_string=query))
 
     def begun(page: str) -> ForwardMsg:
         return ForwardMsg(new_session=NewSession(page_script_hash=page))
@@ -184,6 +187,30 @@ def test_the_address_of_a_page_that_is_left_is_not_given_to_the_next(monkeypatch
     assert session.flush_browser_queue() == [queue[0], queue[2], queue[3]]
     queue[:] = [said("steps=8")]
     assert session.flush_browser_queue() == queue
+
+
+def test_a_run_shows_the_page_that_it_was_asked_for(monkeypatch: pytest.MonkeyPatch):
+    names = ("_intended_page_script_hash", "_intended_page_name", "_current_page_script_hash")
+    for name in names:
+        monkeypatch.setattr(PagesManager, name, None, raising=False)  # so that they go again
+    seams.page_of_its_own()
+    manager = PagesManager(__file__)
+    assert {name for name, value in vars(manager).items() if isinstance(value, tuple)} == set(names)
+    pages = {page: PageInfo(page_script_hash=page) for page in ("gibbs", "hmc")}
+
+    def run(page: str) -> None:
+        manager.set_script_intent(page, page)
+        manager.set_current_page_script_hash(page)
+
+    run("hmc")
+    with ThreadPoolExecutor(1) as other:
+        assert other.submit(lambda: manager.current_page_script_hash).result() == "hmc", "a new run knows the one before"
+        other.submit(run, "gibbs").result()
+        run("hmc")  # late
+        found = other.submit(manager.set_pages_and_resolve, pages).result()
+        assert found == pages["gibbs"] and manager.set_pages_and_resolve(pages) == pages["hmc"]
+        assert other.submit(lambda: manager.current_page_script_hash).result() == "gibbs"
+    assert manager.intended_page_name == "hmc"
 
 
 class Queue:
