@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -103,7 +104,9 @@ def test_a_page_whose_timer_begins_a_run_late_does_not_call_its_reader_back(page
     for server in served(app_script(tmp_path, LATE), log):
         page.goto(f"{server.url}/slice-sampling")
         page.wait_for_selector(READY, timeout=PATIENT)
+        begun = time.monotonic()
         while "looks" not in log.read_text():
+            assert time.monotonic() - begun < 60.0, "its timer does not run"
             page.wait_for_timeout(100)
         page.evaluate(FOLLOW, "/gibbs")
         expect(page.get_by_role("heading", name=TITLES["gibbs"], exact=True)).to_be_visible(timeout=PATIENT)
