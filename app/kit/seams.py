@@ -15,6 +15,7 @@ import time
 import weakref
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs
 
 import streamlit as st
 from streamlit import runtime
@@ -26,6 +27,7 @@ from streamlit.runtime.media_file_manager import MediaFileMetadata
 from streamlit.runtime.media_file_storage import MediaFileKind
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.state.query_params import EMBED_QUERY_PARAMS_KEYS
 from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
 
 VERSION = "1.67.0"  # that the tests of this module were last run with
@@ -45,6 +47,15 @@ def in_fragment() -> bool:
 def went_back() -> bool:
     """Whether this run comes from the browser's back or forward button."""
     return bool(getattr(get_script_run_ctx(suppress_warning=True), "is_history_navigation", False))
+
+
+def query() -> dict[str, list[str]]:
+    """The query of this thread's run as it came, repeated and empty parameters included. `st.query_params` is the session's:
+    a run that this one has replaced may have written it.
+    """
+    context = get_script_run_ctx(suppress_warning=True)
+    came = parse_qs("" if context is None else context.query_string, keep_blank_values=True)
+    return {name: values for name, values in came.items() if name.lower() not in EMBED_QUERY_PARAMS_KEYS}
 
 
 def session_id() -> str | None:

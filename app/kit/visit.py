@@ -338,11 +338,6 @@ def session() -> str:
     return f"{seams.session_id()}/{own}"
 
 
-def raw_query() -> dict[str, list[str]]:
-    """The query of this script run as it came, repeated and empty parameters included."""
-    return {name: st.query_params.get_all(name) for name in st.query_params}
-
-
 def visit(slug: str, cls: type[Spec], scenarios: Mapping[str, Spec], controls: Sequence[str] = ()) -> Visit:
     """The visit of this session to `slug`, brought in step with the address.
 
@@ -351,7 +346,7 @@ def visit(slug: str, cls: type[Spec], scenarios: Mapping[str, Spec], controls: S
     from another page finds everything as it was left. A bare address gone back to on the page itself starts it
     afresh.
     """
-    whole = raw_query()
+    whole = seams.query()
     raw = share.unframed(whole)  # where the player stands is no news
     key = f"visit/{slug}"
     known: Visit | None = st.session_state.get(key)

@@ -85,31 +85,33 @@ import time
 from app.kit.follow import Follow
 from streamlit.runtime.pages_manager import PagesManager
 Follow.watch = lambda self: st.fragment(lambda: None, run_every=1.0)()
-intend, seen = PagesManager.set_script_intent, set()
+intend, resolve, seen = PagesManager.set_script_intent, PagesManager.set_pages_and_resolve, set()
 def late(self, page, name):
     if page in seen:
         print("looks", flush=True)
         time.sleep(1.0)
-        intend(self, page, name)
-    else:
-        seen.add(page)
-        intend(self, page, name)
-        time.sleep(2.0)
-PagesManager.set_script_intent = late
+    seen.add(page)
+    intend(self, page, name)
+def later(self, pages, **named):
+    time.sleep(2.0)
+    return resolve(self, pages, **named)
+PagesManager.set_script_intent, PagesManager.set_pages_and_resolve = late, later
 """
 
 
 def test_a_page_whose_timer_begins_a_run_late_does_not_call_its_reader_back(page: Page, tmp_path: Path):
     log = tmp_path / "log.txt"
     for server in served(app_script(tmp_path, LATE), log):
-        page.goto(f"{server.url}/slice-sampling")
+        page.goto(f"{server.url}/slice-sampling?seed=5&w=4")
         page.wait_for_selector(READY, timeout=PATIENT)
         begun = time.monotonic()
         while "looks" not in log.read_text():
             assert time.monotonic() - begun < 60.0, "its timer does not run"
             page.wait_for_timeout(100)
-        page.evaluate(FOLLOW, "/gibbs")
+        page.evaluate(FOLLOW, "/gibbs?seed=7")
         expect(page.get_by_role("heading", name=TITLES["gibbs"], exact=True)).to_be_visible(timeout=PATIENT)
+        expect(page).to_have_url(re.compile("/gibbs[?].*seed=7"), timeout=PATIENT)
+        expect(page.get_by_role("spinbutton", name="Seed")).to_have_value("7")
 
 
 def test_all_stills_are_there_and_small():

@@ -166,7 +166,7 @@ def test_what_a_control_showed_for_long_is_an_echo_once_a_link_has_taken_it_away
     known = Visit(WalkSpec(), address={})
     filled = {"box": Filled(time.monotonic() - 60.0, (6.0, 1.0))}
     monkeypatch.setattr(visit.st, "session_state", {"box": 1.0, "filled": filled, "visit/demo": known, visit.CAME_FROM: "demo"})
-    monkeypatch.setattr(visit, "raw_query", lambda: {"v": ["1"], "step_size": ["0.5"]})
+    monkeypatch.setattr(seams, "query", lambda: {"v": ["1"], "step_size": ["0.5"]})
     monkeypatch.setattr(seams, "in_fragment", lambda: True)
     here = visit.visit("demo", WalkSpec, {})
     assert here is not known and here.spec.step_size == 0.5

@@ -3,6 +3,7 @@ when one of these fails, then write the version into it."""
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -54,6 +55,27 @@ def test_a_script_knows_that_it_runs_and_for_whom():
     app = AppTest.from_function(script).run()
     assert not app.exception and app.text[0].value == "True False False True"
     assert not seams.running() and not seams.in_fragment() and not seams.went_back() and seams.session_id() is None
+
+
+def asking() -> None:
+    """A page that shows what it was asked for, when another run of its session was asked for something else meanwhile."""
+    import streamlit as st
+    from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+    from app.kit import seams
+
+    context = get_script_run_ctx()
+    assert context is not None
+    with context.session_state.query_params() as theirs:
+        theirs.populate_from_query_string("seed=5")
+    st.json(seams.query())
+
+
+def test_a_run_reads_its_own_query():
+    app = AppTest.from_function(asking)
+    app.query_params.update({"seed": ["1", "2"], "view": "", "embed": "true"})
+    assert json.loads(app.run().json[0].value) == {"seed": ["1", "2"], "view": [""]}
+    assert seams.query() == {}
 
 
 def reporting() -> None:
