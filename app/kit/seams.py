@@ -26,7 +26,7 @@ from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.media_file_manager import MediaFileMetadata
 from streamlit.runtime.media_file_storage import MediaFileKind
 from streamlit.runtime.pages_manager import PagesManager
-from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.scriptrunner import ScriptRunner, get_script_run_ctx
 from streamlit.runtime.state.query_params import EMBED_QUERY_PARAMS_KEYS
 from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
 
@@ -166,6 +166,28 @@ def page_of_its_own() -> None:
     manager: Any = PagesManager
     for name in ("_intended_page_script_hash", "_intended_page_name", "_current_page_script_hash"):
         setattr(manager, name, _OwnToEachThread(name))
+
+
+_locks: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()  # by session
+
+
+def one_lock_a_session() -> None:
+    """From now on the runs of a session wait for each other at its state.
+
+    Streamlit gives each a lock of its own. A run that a newer one has replaced may make one more widget while that one
+    goes through them for what was pressed: the page shows an error, and the press is lost.
+    """
+    runner: Any = ScriptRunner
+    made = runner.__init__
+    if hasattr(made, "__wrapped__"):
+        return
+
+    @functools.wraps(made)
+    def made_with_the_lock_of_its_session(self: Any, session_id: str, *more: Any, **named: Any) -> None:
+        made(self, session_id, *more, **named)
+        object.__setattr__(self._session_state, "_lock", _locks.setdefault(session_id, threading.RLock()))
+
+    runner.__init__ = made_with_the_lock_of_its_session
 
 
 BACK = "back"  # stands where a browser names the fragment that it wants to be run

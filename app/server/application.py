@@ -25,6 +25,7 @@ def parts(slugs: Iterable[str]) -> dict[str, Any]:
     logs.install()
     seams.keep_to_the_page()
     seams.page_of_its_own()
+    seams.one_lock_a_session()
     seams.picture_first()
     seams.run_again_when_back()
     return {

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import pytest
 import streamlit as st
@@ -25,7 +27,9 @@ from streamlit.runtime.media_file_manager import MediaFileManager
 from streamlit.runtime.media_file_storage import MediaFileStorageError
 from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 from streamlit.runtime.pages_manager import PagesManager
-from streamlit.runtime.scriptrunner import ScriptRunContext
+from streamlit.runtime.scriptrunner import RerunData, ScriptRunContext, ScriptRunner
+from streamlit.runtime.state.safe_session_state import SafeSessionState
+from streamlit.runtime.state.session_state import SessionState
 from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
 from streamlit.source_util import PageInfo
 from streamlit.testing.v1 import AppTest
@@ -233,6 +237,33 @@ def test_a_run_shows_the_page_that_it_was_asked_for(monkeypatch: pytest.MonkeyPa
         assert found == pages["gibbs"] and manager.set_pages_and_resolve(pages) == pages["hmc"]
         assert other.submit(lambda: manager.current_page_script_hash).result() == "gibbs"
     assert manager.intended_page_name == "hmc"
+
+
+def test_a_run_that_is_replaced_makes_no_widget_while_the_next_goes_through_them(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(ScriptRunner, "__init__", ScriptRunner.__init__)
+    seams.one_lock_a_session()
+    seams.one_lock_a_session()
+    state, done = SessionState(), threading.Event()
+
+    def run(session: str, state: SessionState) -> SafeSessionState:
+        none: Any = None
+        made = ScriptRunner(session, __file__, state, none, none, RerunData(), {}, none, none, none)
+        return made._session_state
+
+    replaced, newer, another = run("here", state), run("here", state), run("there", SessionState())
+
+    def make() -> None:
+        replaced["widget"] = 1
+        done.set()
+
+    with newer.query_params():  # has the lock
+        another["widget"] = 1  # of another reader
+        newer["widget"] = 0
+        maker = threading.Thread(target=make)
+        maker.start()
+        assert not done.wait(0.2) and newer["widget"] == 0
+    assert done.wait(10.0) and newer["widget"] == 1
+    maker.join()
 
 
 class Queue:
