@@ -23,6 +23,7 @@ PATIENT = 60_000  # ms: a first visit may have to wait for a kernel
 SCREEN: ViewportSize = {"width": 1280, "height": 720}
 TITLES = {entry.slug: entry.title for entry in catalogue.LESSONS}
 FOLLOW = "path => { history.pushState({}, '', path); dispatchEvent(new PopStateEvent('popstate')); }"
+BROKEN = "Uncaught app execution"
 READY = "[data-testid='stApp'][data-test-script-state='notRunning']"
 
 
@@ -40,14 +41,21 @@ def browser_type_launch_args(browser_type_launch_args: dict) -> dict:
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """The app."""
-    yield from served(ROOT / "app" / "main.py", tmp_path_factory.mktemp("server") / "log.txt")
+    yield from unbroken(ROOT / "app" / "main.py", tmp_path_factory.mktemp("server"))
 
 
 @pytest.fixture(scope="session")
 def demo_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """The app with the demo lesson of tests/kit/demo."""
     folder = tmp_path_factory.mktemp("demo")
-    yield from served(demo_script(folder), folder / "log.txt")
+    yield from unbroken(demo_script(folder), folder)
+
+
+def unbroken(script: Path, folder: Path) -> Iterator[Server]:
+    """A server of a script; what it says about scripts that broke, which a page may not show for long, fails at its end."""
+    log = folder / "log.txt"
+    yield from served(script, log)
+    assert BROKEN not in log.read_text(encoding="utf-8"), "a script broke: see the server's log"
 
 
 def player(page: Page) -> Locator:
