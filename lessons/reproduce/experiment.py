@@ -101,6 +101,8 @@ class Experiment:
     link : a lesson with these settings; also : further ones
     covers : its tables and figures of print, "table 5.2"
     beside : what is worked out, too, and is not printed
+    variants : experiments of their own that are this one with something changed, by what stands for that in the keys of
+        `tried`: "key, variant"
     """
 
     id: str
@@ -122,6 +124,7 @@ class Experiment:
     also: Sequence[str] = ()
     covers: Sequence[str] = ()
     beside: Sequence[Beside] = ()
+    variants: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def links(self) -> Sequence[str]:

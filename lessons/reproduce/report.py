@@ -29,7 +29,7 @@ class Row(NamedTuple):
 def rows() -> Iterator[Row]:
     """All cells, with the verdicts on what is kept."""
     for experiment in EXPERIMENTS:
-        outcome = store.outcome(experiment.id)
+        outcome = store.outcome_with_variants(experiment)
         for cell in experiment.cells:
             yield Row(experiment, cell, judge(experiment, cell, outcome))
 

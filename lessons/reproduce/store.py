@@ -116,3 +116,16 @@ def outcome(id: str) -> Outcome | None:
     if content is None:
         return None
     return Outcome({key: Estimate(*numbers) for key, numbers in content["estimates"].items()}, content["exact"])
+
+
+def outcome_with_variants(experiment: Experiment) -> Outcome | None:
+    """What it came to, and what its variants did that have run."""
+    found = outcome(experiment.id)
+    if found is None:
+        return None
+    estimates = dict(found.estimates)
+    for name, id in experiment.variants.items():
+        other = outcome(id)
+        if other is not None:
+            estimates |= {f"{key}, {name}": estimate for key, estimate in other.estimates.items()}
+    return found._replace(estimates=estimates)

@@ -161,7 +161,7 @@ def test_every_experiment_says_what_it_needs_and_every_difference_why():
         assert experiment.cells and experiment.tolerance and experiment.source.place and min(experiment.parts) >= 1
         assert all(cell.label and all(cell.tried.values()) for cell in experiment.cells)
     for experiment in EXPERIMENTS:
-        kept = store.outcome(experiment.id)
+        kept = store.outcome_with_variants(experiment)
         parts = (store.result(experiment.id) or {}).get("parts", 0)
         cells = [cell for cell in experiment.cells if cell.parts <= max(parts, 1)]
         asked = {key for cell in cells for key in (cell.key, *cell.tried)}
