@@ -116,7 +116,8 @@ def keep_to_the_page() -> None:
             if asked.page_script_hash == here:
                 _bound_for.pop(session, None)
             elif asked.fragment_id:
-                return
+                if here != session._pages_manager.main_script_hash:  # that of a page opened by its name, as long as its run lasts
+                    return
             elif bound_for is not None and bound_for.page_script_hash == here and asked.widget_states.widgets:
                 asked = bound_for
             else:

@@ -421,7 +421,7 @@ EXPERIMENTS = (
     _gaps("steyn-7.1", 0.001, 0.113, 486),
     _gaps("steyn-7.2", 0.003, 0.059, 182),
     _trained("steyn-7.3", "dense", *DENSE, variants={"start": "steyn-7.3-start"}, seconds=(300, 9_000), link="/digits?data=mnist"),
-    _trained("steyn-7.3-start", "dense", *DENSE, seconds=(300, 9_000), link="/digits?data=mnist"),
+    _trained("steyn-7.3-start", "dense", *DENSE, variants={"small": "steyn-7.3"}, seconds=(300, 9_000), link="/digits?data=mnist"),
     _trained("steyn-7.4", "convolutions", 98.18, 0.934, 0.931, seconds=(500, 250_000), link="/convolution?part=training&size=large"),
     _scored("steyn-7.3", "dense", 0.978, 486, seconds=(300, 9_000), link="/scores?scenario=ga"),
     _scored("steyn-7.4", "convolutions", 0.99, 182, seconds=(500, 250_000), link="/scores?scenario=ga"),

@@ -114,7 +114,8 @@ def test_a_quick_picture_goes_ahead_of_what_announces_its_run(demo: Lab):
             heard.clear()
             page.wait_for_timeout(2000)
         set_box(page, "drift", drift)
-        page.wait_for_url(re.compile(f"drift={drift}"))
+        expect(page.locator(".st-key-demo-drift-box input")).to_have_value(drift)
+        expect(page).to_have_url(re.compile(f"drift={drift}"), timeout=PATIENT)
         if heard[0] == "picture":
             break
     assert heard[0] == "picture" and "Streamlit" in heard, "and then its run is"
@@ -168,7 +169,8 @@ def test_streamlit_says_no_more_before_a_picture_than_it_must(altered_demo: Lab)
             page.wait_for_timeout(2000)
         when.clear()
         set_box(page, "drift", drift)
-        page.wait_for_url(re.compile(f"drift={drift}"))
+        expect(page.locator(".st-key-demo-drift-box input")).to_have_value(drift)
+        expect(page).to_have_url(re.compile(f"drift={drift}"), timeout=PATIENT)
         altered_demo.settled()
         alone = said[: said.index("picture")].count("new_session") == 1
         if alone and when["picture"] - when["new_session"] < 0.8 * PATIENCE:

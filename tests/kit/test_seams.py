@@ -179,6 +179,7 @@ def test_a_press_on_the_page_that_is_left_does_not_go_back_to_it(monkeypatch: py
     seams.keep_to_the_page()
     session = AppSession.__new__(AppSession)
     session._state, session._client_state = AppSessionState.SHUTDOWN_REQUESTED, ClientState()
+    session._pages_manager = PagesManager(__file__)
     pressed = WidgetStates(widgets=[WidgetState(id="a button", trigger_value=True)])
     session.request_rerun(ClientState(page_script_hash="start"))
     session.request_rerun(ClientState(page_script_hash="start", widget_states=pressed))
@@ -189,6 +190,9 @@ def test_a_press_on_the_page_that_is_left_does_not_go_back_to_it(monkeypatch: py
     session.request_rerun(ClientState(page_script_hash="hmc", widget_states=pressed))
     session.request_rerun(ClientState(page_script_hash="start"))
     assert ran[4:] == ["hmc?", "start?"], "the reader goes back by a link"
+    session._client_state.page_script_hash = session._pages_manager.main_script_hash
+    session.request_rerun(ClientState(page_script_hash="start", fragment_id="player"))
+    assert ran[6:] == ["start?"], "its first run is still under way: what the reader does on it is not lost"
 
 
 def test_the_address_of_a_page_that_is_left_is_not_given_to_the_next(monkeypatch: pytest.MonkeyPatch):
