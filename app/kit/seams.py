@@ -142,6 +142,15 @@ def keep_to_the_page() -> None:
     sessions.request_rerun, sessions.flush_browser_queue = rerun_of_the_page, flush_of_the_page
 
 
+class _Written:
+    """What was written last, and what by each thread."""
+
+    last: Any = None
+
+    def __init__(self) -> None:
+        self.own = threading.local()
+
+
 class _OwnToEachThread:
     """An attribute that a thread reads as it wrote it itself; one that has not, as it was written last."""
 
@@ -149,13 +158,14 @@ class _OwnToEachThread:
         self._name = name
 
     def __get__(self, owner: Any, kind: type | None = None) -> Any:
-        last, own = vars(owner)[self._name]
-        return getattr(own, "value", last)
+        kept = vars(owner)[self._name]
+        return getattr(kept.own, "value", kept.last) if isinstance(kept, _Written) else kept  # it may be older than this
 
     def __set__(self, owner: Any, value: Any) -> None:
-        _, own = vars(owner).get(self._name, (None, threading.local()))
-        own.value = value
-        vars(owner)[self._name] = value, own
+        kept = vars(owner).get(self._name)
+        if not isinstance(kept, _Written):
+            kept = vars(owner)[self._name] = _Written()
+        kept.last = kept.own.value = value
 
 
 def page_of_its_own() -> None:

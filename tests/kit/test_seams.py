@@ -223,9 +223,13 @@ def test_a_run_shows_the_page_that_it_was_asked_for(monkeypatch: pytest.MonkeyPa
     names = ("_intended_page_script_hash", "_intended_page_name", "_current_page_script_hash")
     for name in names:
         monkeypatch.setattr(PagesManager, name, None, raising=False)  # so that they go again
+    older = PagesManager(__file__)
+    for name in names:
+        vars(older)[name] = "before"
     seams.page_of_its_own()
+    assert older.current_page_script_hash == "before"
     manager = PagesManager(__file__)
-    assert {name for name, value in vars(manager).items() if isinstance(value, tuple)} == set(names)
+    assert {name for name, value in vars(manager).items() if isinstance(value, seams._Written)} == set(names)
     pages = {page: PageInfo(page_script_hash=page) for page in ("gibbs", "hmc")}
 
     def run(page: str) -> None:
