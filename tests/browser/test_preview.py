@@ -24,6 +24,14 @@ class Pictures:
         self.count = 0
         page.on("websocket", self._watch)
 
+    def ended(self, page: Page) -> int:
+        """How many, once no more come: a table comes in parts, each with what there is so far."""
+        before = -1
+        while before != self.count:
+            before = self.count
+            page.wait_for_timeout(1000)
+        return before
+
     def _watch(self, socket: WebSocket) -> None:
         if "/picture/" in socket.url:
             socket.on("framereceived", lambda _: setattr(self, "count", self.count + 1))
@@ -72,7 +80,8 @@ def test_the_stage_follows_a_slider_until_its_run_is_there(fresh: Lab, path: str
     expect(stage).to_have_attribute("data-table", re.compile(f"^{field} "), timeout=PATIENT)
     fresh.settled()
     slider = grasp(page, field)
-    before, count, address = look(stage), come.count, page.url
+    count = come.ended(page)
+    before, address = look(stage), page.url
     run = stage.get_attribute("data-run")
     x, y = hold(slider)
     looks = []
