@@ -90,8 +90,8 @@ st.markdown(
 
 if path := unknown_page():
     st.warning(f"There is no page “{plain(path[:60])}”. These are the pages there are:")
-if st.query_params:
-    names = ", ".join(f"“{plain(name[:40])}”" for name in list(st.query_params)[:5])
+if given := seams.query():
+    names = ", ".join(f"“{plain(name[:40])}”" for name in list(given)[:5])
     st.warning(f"The start page takes no parameters; {names} had no effect. Links to a lesson look like /hmc?…")
 
 first = catalogue.LESSONS[0]

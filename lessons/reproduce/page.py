@@ -14,7 +14,7 @@ from app.kit.visit import session
 from engine import turns
 from lessons.reproduce import again, pictures, report, store
 from lessons.reproduce.errata.numbers import errata
-from lessons.reproduce.experiment import QUICK, VERDICTS, WORDS, Experiment, Outcome, judge
+from lessons.reproduce.experiment import QUICK, VERDICTS, WORDS, Experiment, Outcome
 from lessons.reproduce.registry import BY_ID, missing
 from lessons.reproduce.report import Row
 
@@ -83,7 +83,7 @@ def _filtered(rows: Sequence[Row]) -> list[Row]:
 def _experiment(rows: Sequence[Row]) -> None:
     """The one that is open: chosen here or by the address."""
     ids = list(dict.fromkeys(row.experiment.id for row in rows))
-    asked = st.query_params.get(ID)
+    asked = seams.query().get(ID, [None])[-1]
     if asked is not None and asked not in BY_ID:
         st.warning(f"{messages.WARNING} {WORDS.phrase('page.unknown')}")
     first = asked if asked in ids else FIRST
@@ -155,7 +155,7 @@ def _watch(job: jobs.Job, experiment: Experiment, polled: bool) -> None:
             st.rerun()
     outcome: Outcome | None = job.result or job.latest
     if outcome is not None:
-        rows = [Row(experiment, cell, judge(experiment, cell, outcome)) for cell in experiment.cells]
+        rows = list(report.rows_of(experiment, outcome))
         _shown(rows, WORDS.phrase("page.growing", form=QUICK) if job.active else WORDS.phrase("page.here", form=QUICK))
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lessons.reproduce import conclusions, store
-from lessons.reproduce.experiment import FULL, NOT_RUN, VERDICTS, WORDS, Cell, Estimate, Experiment, Verdict, judge, shown
+from lessons.reproduce.experiment import FULL, NOT_RUN, VERDICTS, WORDS, Cell, Estimate, Experiment, Outcome, Verdict, judge, shown
 from lessons.reproduce.registry import EXPERIMENTS, NOT_HERE
 
 PAGE = Path(__file__).parents[2] / "docs" / "REPRODUCED.md"
@@ -29,9 +29,14 @@ class Row(NamedTuple):
 def rows() -> Iterator[Row]:
     """All cells, with the verdicts on what is kept."""
     for experiment in EXPERIMENTS:
-        outcome = store.outcome_with_variants(experiment)
-        for cell in experiment.cells:
-            yield Row(experiment, cell, judge(experiment, cell, outcome))
+        yield from rows_of(experiment, store.outcome(experiment.id))
+
+
+def rows_of(experiment: Experiment, outcome: Outcome | None) -> Iterator[Row]:
+    """The cells of one, with the verdicts on what it came to."""
+    found = None if outcome is None else store.with_variants(experiment, outcome)
+    for cell in experiment.cells:
+        yield Row(experiment, cell, judge(experiment, cell, found))
 
 
 def printed(cell: Cell) -> str:

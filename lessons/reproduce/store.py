@@ -118,11 +118,8 @@ def outcome(id: str) -> Outcome | None:
     return Outcome({key: Estimate(*numbers) for key, numbers in content["estimates"].items()}, content["exact"])
 
 
-def outcome_with_variants(experiment: Experiment) -> Outcome | None:
-    """What it came to, and what its variants did that have run."""
-    found = outcome(experiment.id)
-    if found is None:
-        return None
+def with_variants(experiment: Experiment, found: Outcome) -> Outcome:
+    """What it came to, here or when it was run, beside what its variants came to that have run."""
     estimates = dict(found.estimates)
     for name, id in experiment.variants.items():
         other = outcome(id)

@@ -161,7 +161,8 @@ def test_every_experiment_says_what_it_needs_and_every_difference_why():
         assert experiment.cells and experiment.tolerance and experiment.source.place and min(experiment.parts) >= 1
         assert all(cell.label and all(cell.tried.values()) for cell in experiment.cells)
     for experiment in EXPERIMENTS:
-        kept = store.outcome_with_variants(experiment)
+        kept = store.outcome(experiment.id)
+        kept = kept and store.with_variants(experiment, kept)
         parts = (store.result(experiment.id) or {}).get("parts", 0)
         cells = [cell for cell in experiment.cells if cell.parts <= max(parts, 1)]
         asked = {key for cell in cells for key in (cell.key, *cell.tried)}
@@ -252,6 +253,15 @@ def test_what_a_part_is_made_of_changes_with_its_settings_only():
     assert made_of.stamp(BY_ID["steyn-7.3"]) != made_of.stamp(BY_ID["steyn-7.4"]), "one function, made for each"
     assert made_of.stamp(BY_ID["berezowski-5.6"]) != made_of.stamp(BY_ID["berezowski-5.8"]), "one function, given other numbers"
     assert not any(" at 0x" in made_of.fixed(experiment) for experiment in EXPERIMENTS), "the same in every process"
+
+
+def test_what_a_variant_came_to_is_a_tried_reason_also_of_what_is_run_here():
+    """Of a quick run on the page as of what is kept."""
+    experiment, here = BY_ID["steyn-7.3"], {cell.key: Estimate(0.5) for cell in BY_ID["steyn-7.3"].cells}
+    value = store.outcome("steyn-7.3-start").estimates["right"].value
+    told = [row.verdict.why for row in report.rows_of(experiment, Outcome(here, {}))]
+    assert f"{value:.3f} %" in told[0] and not any(WORDS.phrase("why.untried") in why for why in told)
+    assert [row.verdict.kind for row in report.rows_of(experiment, None)] == [NOT_RUN] * 3
 
 
 def test_the_first_parts_of_a_form_stand_by_themselves(tmp_path, monkeypatch):
