@@ -158,7 +158,7 @@ def _choices(lesson: Lesson, here: Visit, question: Question | None) -> Choices 
     if question is None or question.where is None:
         return None
     answer = here.answers.get(question.id)
-    chosen = predict.chosen(question, lesson.slug) if answer is None else answer.choice
+    chosen = here.guesses.get(question.id) if answer is None else answer.choice
     right = None if answer is None else answer.right
     assert not isinstance(chosen, tuple) and not isinstance(right, tuple)
     return Choices(question.where.panels, question.where.places, tuple(question.options), chosen, answer is not None, right)
@@ -168,7 +168,7 @@ def _drawing(here: Visit, question: Question | None) -> Drawing | None:
     if question is None or question.draw is None:
         return None
     asked_for, answer = question.draw, here.answers.get(question.id)
-    drawn = here.drawn.get(question.id) if answer is None else answer.choice
+    drawn = here.guesses.get(question.id) if answer is None else answer.choice
     right = None if answer is None else answer.right
     placed = asked_for.kind, asked_for.panel, asked_for.along, asked_for.at, asked_for.over
     return Drawing(question.id, *placed, drawn=_row(drawn), locked=answer is not None, right=_row(right))

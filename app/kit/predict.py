@@ -40,66 +40,59 @@ def _said(question: Question, choice: int | tuple[float, ...]) -> str:
 
 def _choose(question: Question, visit: Visit, slug: str, specs: dict[str, Spec]) -> None:
     answering = _answering(question, visit, slug, specs)
-    choice = _chosen_below(question, visit, slug) if question.draw is None else _drawn_above(question, visit)
+    (_list if question.draw is None else _say_what_is_drawn)(question, visit, slug)
     st.button(
         "Lock my prediction and run",
         key=f"{slug}/predict/{question.id}/lock",
         type="primary",
-        disabled=choice is None,
+        disabled=question.id not in visit.guesses,
         on_click=visit.moved,
-        args=(lambda: _lock(question, choice, visit, specs, answering),),
+        args=(lambda: _lock(question, visit, specs, answering),),
     )
 
 
-def _drawn_above(question: Question, visit: Visit) -> tuple[float, ...] | None:
-    """What the reader has drawn on the stage, in words."""
-    drawn = visit.drawn.get(question.id)
-    assert question.draw is not None
-    if visit.scenario is None:
-        st.caption("It is drawn in the picture of this step: go back to it first.")
-    elif drawn is None:
-        st.caption("Draw it in the picture: drag, or press Tab to reach the handles and move them with the arrow keys.")
-    else:
-        st.markdown(f"You drew {question.draw.said(drawn)}.")
-    return drawn
+def _list(question: Question, visit: Visit, slug: str) -> None:
+    """The options, to choose from."""
+    key = fill(f"{slug}/predict/{question.id}/choice", visit.guesses.get(question.id))
 
+    def chosen() -> None:
+        option = st.session_state[key]
+        visit.moved(lambda: choose(question, visit, option), key)
 
-def _chosen_below(question: Question, visit: Visit, slug: str) -> int | None:
-    key = _key(question, slug)
-    return st.radio(
+    st.radio(
         "Your prediction",
         range(len(question.options)),
         index=None,
         format_func=lambda i: (f"**{LETTERS[i]}** " if question.where else "") + question.options[i],
         key=key,
-        on_change=visit.looked,
+        on_change=chosen,
         label_visibility="collapsed",
     )
 
 
-def _key(question: Question, slug: str) -> str:
-    return f"{slug}/predict/{question.id}/choice"
+def _say_what_is_drawn(question: Question, visit: Visit, slug: str) -> None:
+    """What the reader has drawn on the stage, in words."""
+    drawn = visit.guesses.get(question.id)
+    assert question.draw is not None
+    if visit.scenario is None:
+        st.caption("It is drawn in the picture of this step: go back to it first.")
+    elif isinstance(drawn, tuple):
+        st.markdown(f"You drew {question.draw.said(drawn)}.")
+    else:
+        st.caption("Draw it in the picture: drag, or press Tab to reach the handles and move them with the arrow keys.")
 
 
-def chosen(question: Question, slug: str) -> int | None:
-    """The option that is chosen and not locked."""
-    return st.session_state.get(_key(question, slug))
+def choose(question: Question, visit: Visit, option: object) -> None:
+    """Choose an option, if there is such a one."""
+    if isinstance(option, int) and 0 <= option < len(question.options):
+        visit.guesses[question.id] = option
 
 
-def choose(question: Question, slug: str, option: object) -> bool:
-    """Choose an option, as its button does; whether there is such a one."""
-    if not isinstance(option, int) or not 0 <= option < len(question.options):
-        return False
-    fill(_key(question, slug), option)
-    return True
-
-
-def draw(question: Question, visit: Visit, values: object) -> bool:
-    """Take over what was drawn on the stage; whether it can be."""
+def draw(question: Question, visit: Visit, values: object) -> None:
+    """Take over what was drawn on the stage, if it can be."""
     row = None if question.draw is None else question.draw.read(values)
     if row is not None:
-        visit.drawn[question.id] = row
-    return row is not None
+        visit.guesses[question.id] = row
 
 
 def _answering(question: Question, visit: Visit, slug: str, specs: dict[str, Spec]) -> jobs.Job:
@@ -123,11 +116,11 @@ def _answered(question: Question, spec: Spec, ticket: jobs.Job | None = None) ->
     return right, question.explain(spec) if callable(question.explain) else question.explain
 
 
-def _lock(question: Question, choice: int | tuple[float, ...] | None, visit: Visit, specs: dict[str, Spec], answering: jobs.Job) -> None:
-    """Keep the choice, and show what comes of it if that is known by now."""
-    if choice is None:
+def _lock(question: Question, visit: Visit, specs: dict[str, Spec], answering: jobs.Job) -> None:
+    """Keep the guess, and show what comes of it if that is known by now."""
+    if question.id not in visit.guesses:
         return
-    visit.answers[question.id] = Answer(choice)
+    visit.answers[question.id] = Answer(visit.guesses[question.id])
     visit.touched = True
     answering.hurry(turns.GIVEN)
     answering.wait(PATIENCE)
@@ -177,7 +170,7 @@ def _explain(question: Question, answer: Answer, visit: Visit, slug: str, anothe
 def forget(question: Question, visit: Visit) -> None:
     """Ask as if nothing had been said."""
     visit.answers.pop(question.id, None)
-    visit.drawn.pop(question.id, None)
+    visit.guesses.pop(question.id, None)
 
 
 def _verdict(question: Question, answer: Answer) -> str:

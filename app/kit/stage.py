@@ -153,14 +153,11 @@ def _event(lesson: Lesson, here: Visit, event: dict) -> None:
         if isinstance(t, (int, float)) and 0 <= t < 2**31:
             here.window = int(t)
         return
-    if event.get("kind") == "choice":
+    if event.get("kind") in ("choice", "draw"):
         question = direction.open_question(lesson, here)
-        if question is not None and predict.choose(question, lesson.slug, event.get("option")):
-            here.touched = True
-        return
-    if event.get("kind") == "draw":
-        question = direction.open_question(lesson, here)
-        if question is not None:
+        if question is not None and event["kind"] == "choice":
+            here.given(lambda: predict.choose(question, here, event.get("option")))
+        elif question is not None:
             here.given(lambda: predict.draw(question, here, event.get("values")))
         return
     if event.get("kind") == "preview":

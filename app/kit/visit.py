@@ -50,7 +50,7 @@ class Visit(Generic[S]):
     problems: tuple[share.Problem, ...] = ()
     refused: dict[str, tuple[Any, str]] = field(default_factory=dict)  # control → (what was typed, why not)
     answers: dict[str, Answer] = field(default_factory=dict)
-    drawn: dict[str, tuple[float, ...]] = field(default_factory=dict)  # guesses on the stage that are not locked, by question
+    guesses: dict[str, int | tuple[float, ...]] = field(default_factory=dict)  # that were last made, by question
     rounds: dict[str, int] = field(default_factory=dict)  # how often a question was asked again with other settings
     seeds: tuple[int, ...] = ()  # other seeds that are checked too
     planted: Any = None  # a mistake that the checks shall be seen to find
@@ -84,7 +84,7 @@ class Visit(Generic[S]):
         self.moves.append((key, repeats, act))
 
     def looked(self) -> None:
-        """Note what changes nothing: a tab, a fold, an answer chosen. What browsers echo beside it is known for an
+        """Note what changes nothing: a tab, a fold. What browsers echo beside it is known for an
         echo, as beside every move.
         """
         self.moved(lambda: None)

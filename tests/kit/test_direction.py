@@ -73,7 +73,7 @@ DRAWN = Drawn("level", "walk", 0.5, along="y")
 def test_what_is_drawn_is_told_and_the_right_one_only_after_the_lock():
     lesson = asking(options=(), draw=DRAWN, scenario="long", reveal=None)
     waits = at(ASKS, "long")
-    waits.drawn[QUESTION.id] = (2.0,)
+    waits.guesses[QUESTION.id] = (2.0,)
     before = direction.cue(lesson, waits, b"")
     after = direction.cue(lesson, at(ASKS, "long", **{QUESTION.id: Answer((2.0,), right=(3.0,))}), b"")
     assert before is not None and before.hold and before.drawing is not None

@@ -11,6 +11,7 @@ import pytest
 from app.kit import jobs, predict, story
 from app.kit.frame import _follow_scenario
 from app.kit.predict import Question
+from app.kit.stage import _event
 from app.kit.visit import Visit
 from engine import turns
 from tests.kit.demo.lesson import DEMO, WalkSpec
@@ -29,6 +30,12 @@ def waiting() -> jobs.Job:
     return jobs.Job("answer", turns.Claim(turns.Turns(1), turns.AFTER, "reader"), lambda session: True)
 
 
+def lock(question: Question, guess: int, here: Visit, specs: dict[str, WalkSpec], job: jobs.Job) -> None:
+    """Guess, and lock it."""
+    predict.choose(question, here, guess)
+    predict._lock(question, here, specs, job)
+
+
 def test_a_question_opens_what_was_hidden_after_the_answer():
     question = Question(
         "secret",
@@ -39,9 +46,9 @@ def test_a_question_opens_what_was_hidden_after_the_answer():
         reveal=lambda spec: spec.replace(broken="on"),
     )
     here = Visit(WalkSpec(), "long")
-    predict._lock(question, None, here, {}, ended(question, here.spec))
+    predict._lock(question, here, {}, ended(question, here.spec))
     assert here.spec == WalkSpec() and not here.answers, "nothing was chosen"
-    predict._lock(question, 1, here, {}, ended(question, here.spec))
+    lock(question, 1, here, {}, ended(question, here.spec))
     answer = here.answers["secret"]
     assert answer.right == 0 and answer.explanation.endswith("off."), "judged as it was asked"
     assert here.spec.broken == "on" and here.scenario == "long" and here.touched
@@ -52,7 +59,7 @@ def test_a_locked_answer_that_runs_another_scenario_leaves_the_story_where_it_is
     question = Question("far", "How far?", ["near", "far"], 1, "Far.", scenario="long")
     here = Visit(WalkSpec(), "walk")
     _follow_scenario(here, steps)
-    predict._lock(question, 1, here, {"long": WalkSpec(steps=400)}, ended(question, here.spec))
+    lock(question, 1, here, {"long": WalkSpec(steps=400)}, ended(question, here.spec))
     _follow_scenario(here, steps)
     assert here.scenario == "long" and here.step == 0, "the explanation stands in this step"
 
@@ -63,19 +70,31 @@ def test_a_question_about_the_run_on_stage_is_answered_by_that_run():
     own = DEMO.specs()["long"].replace(seed=701)
     here = Visit(own, "long")
     asked = predict._asked_about(question, here, DEMO.specs())
-    predict._lock(question, 1, here, DEMO.specs(), ended(question, asked))
+    lock(question, 1, here, DEMO.specs(), ended(question, asked))
     assert here.spec == own and here.answers["near"].right == 1
     assert predict._asked_about(question, Visit(WalkSpec(steps=77), None), DEMO.specs()) == DEMO.specs()["long"]
 
 
 @pytest.mark.parametrize(("option", "there"), [(1, True), (2, False), (-1, False), ("1", False), (None, False)])
-def test_an_option_chosen_on_the_stage_must_be_one(monkeypatch: pytest.MonkeyPatch, option: object, there: bool):
+def test_an_option_chosen_on_the_stage_must_be_one(option: object, there: bool):
     """The event comes from the browser: it may be forged."""
-    filled: dict[str, object] = {}
-    monkeypatch.setattr(predict, "fill", filled.__setitem__)
-    question = Question("near", "How far?", ["even", "odd"], 0, "Far.")
-    assert predict.choose(question, "demo", option) == there
-    assert list(filled.values()) == ([option] if there else [])
+    here = Visit(WalkSpec())
+    predict.choose(Question("near", "How far?", ["even", "odd"], 0, "Far."), here, option)
+    assert here.guesses == ({"near": option} if there else {})
+
+
+def test_an_option_chosen_on_the_stage_stays_chosen_when_the_browser_says_once_more_which_one_it_was_before():
+    """A timer's run, or any press, may bring what the list showed before it hears of the new choice."""
+    at = opened()
+    at.button(key="demo/step+1").click().run()
+    at.radio(key="demo/predict/far/choice").set_value(1).run()
+    _event(DEMO, visited(at), {"kind": "choice", "option": 0})
+    at.run()
+    assert at.radio(key="demo/predict/far/choice").value == 0
+    at.radio(key="demo/predict/far/choice").set_value(1)
+    at.button(key="demo/step+1").click().run()
+    at.button(key="demo/step-1").click().run()
+    assert at.radio(key="demo/predict/far/choice").value == 0
 
 
 def test_an_answer_that_is_not_there_yet_is_waited_for_and_then_shown(monkeypatch: pytest.MonkeyPatch):
@@ -83,7 +102,7 @@ def test_an_answer_that_is_not_there_yet_is_waited_for_and_then_shown(monkeypatc
     specs = {"long": WalkSpec(steps=400)}
     question = Question("far", "How far?", ["near", "far"], 1, "Far.", scenario="long")
     here, job = Visit(WalkSpec(), "walk"), waiting()
-    predict._lock(question, 0, here, specs, job)
+    lock(question, 0, here, specs, job)
     assert here.answers["far"].choice == 0 and not here.answered("far") and here.scenario == "walk"
     predict._settle(question, here, specs, job)
     assert not here.answered("far")
@@ -99,7 +118,7 @@ def test_an_answer_that_cannot_be_worked_out_is_said_and_one_that_was_turned_awa
     question = Question("far", "How far?", ["near", "far"], 1, "Far.")
     here, job = Visit(WalkSpec(), "walk"), waiting()
     job._end(jobs.TURNED_AWAY)
-    predict._lock(question, 0, here, {}, job)
+    lock(question, 0, here, {}, job)
     assert not here.answered("far")
     job = waiting()
     job._end(jobs.FAILED, error=ValueError("no"))
@@ -135,7 +154,7 @@ def test_a_locked_prediction_is_worked_out_before_the_run_goes_on_and_before_che
     monkeypatch.setattr(predict, "PATIENCE", 0.01)
     question = Question("far", "How far?", ["near", "far"], 1, "Far.")
     here, job = Visit(WalkSpec(), "walk"), waiting()
-    predict._lock(question, 1, here, {}, job)
+    lock(question, 1, here, {}, job)
     assert job.claim.rank == turns.GIVEN
     ahead = jobs.Job("answer", turns.Claim(turns.Turns(1), turns.FIRST, "reader"), lambda session: True)
     ahead.hurry(turns.GIVEN)
