@@ -97,6 +97,7 @@ def test_a_picture_is_drawn_before_streamlit_says_anything_and_only_once(demo: L
     assert page.evaluate("window.__pictures") == 1, "the same picture by the long way does nothing"
 
 
+@pytest.mark.alone  # what else the machine does makes a picture slow
 def test_a_quick_picture_goes_ahead_of_what_announces_its_run(demo: Lab):
     """One that a busy machine makes slowly does not: then another is tried."""
     heard: list[str] = []
@@ -141,6 +142,7 @@ def test_no_message_stands_for_one_that_a_browser_may_have_let_go(page: Page, se
     assert not lab.problems, "\n".join(lab.problems)
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("altered_demo", [SLOW_SCENE], indirect=True, ids=["slow"])
 def test_streamlit_says_no_more_before_a_picture_than_it_must(altered_demo: Lab):
     """For each message the browser draws the page anew, and the picture waits in line behind that. A run that waits for

@@ -19,6 +19,7 @@ pytestmark = pytest.mark.alone
 USERS = 10
 POLL_P95 = 0.300  # s
 RUN_P95 = 1.5  # s: all ten move a control in the same instant
+ADDITIONS, ADDED_IN = 5_000_000, 0.35  # s, where these bounds are to hold
 
 
 @pytest.fixture(scope="module")
@@ -33,12 +34,14 @@ def percentile(seconds: list[float], percent: int) -> float:
     return statistics.quantiles(seconds, n=100, method="inclusive")[percent - 1]
 
 
-def contention() -> float:
-    """How many times longer a computation takes now than on a machine of its own; other programs may use the cores."""
-    begin, spent = time.perf_counter(), time.process_time()
-    while time.process_time() - spent < 0.5:
-        pass
-    return (time.perf_counter() - begin) / 0.5
+def slowness() -> float:
+    """How many times longer a computation takes now than on the machine that the bounds were set for: another processor, or
+    one whose cores others use.
+    """
+    begin, total = time.perf_counter(), 0
+    for number in range(ADDITIONS):
+        total += number
+    return (time.perf_counter() - begin) / ADDED_IN
 
 
 async def lesson_hour(url: str, number: int, ready: asyncio.Barrier) -> User:
@@ -65,9 +68,9 @@ async def whole_class(url: str) -> list[User]:
 
 
 def test_ten_users_at_once(server: Server):
-    slower = max(contention(), 1.0)
+    slower = max(slowness(), 1.0)
     users = play(whole_class(server.url))
-    slower = max(slower, contention())
+    slower = max(slower, slowness())
     polls = [seconds for user in users for seconds in user.polls]
     runs = [seconds for user in users for seconds in user.runs]
     most = max(user.received for user in users) / 1e6
