@@ -97,9 +97,12 @@ def draw(question: Question, visit: Visit, values: object) -> None:
 
 def _answering(question: Question, visit: Visit, slug: str, specs: dict[str, Spec]) -> jobs.Job:
     """The job that works the answer out while the reader thinks, and sooner than the rest of the run once it is locked."""
-    spec = _asked_about(question, visit, specs)
-    key = (slug, "answer", question.id, spec)
     rank = turns.GIVEN if question.id in visit.answers else turns.AFTER
+    return _work_out(question, _asked_about(question, visit, specs), slug, rank)
+
+
+def _work_out(question: Question, spec: Spec, slug: str, rank: int) -> jobs.Job:
+    key = (slug, "answer", question.id, spec)
     return jobs.pool().submit((session(), f"answer {question.id}"), key, _answered, question, spec, rank=rank, local=True)
 
 
@@ -110,10 +113,18 @@ def _asked_about(question: Question, visit: Visit, specs: dict[str, Spec]) -> Sp
 
 
 def _answered(question: Question, spec: Spec, ticket: jobs.Job | None = None) -> tuple[int | tuple[float, ...], str]:
-    """The right option or drawing, and what explains it."""
+    """The right option or drawing, told at once, and what explains it, which may take longer."""
     found = question.answer(spec) if callable(question.answer) else question.answer
     right = tuple(map(float, found)) if isinstance(found, Sequence) else int(found)
+    if ticket is not None:
+        ticket.publish(right)
     return right, question.explain(spec) if callable(question.explain) else question.explain
+
+
+def _right(answering: jobs.Job) -> int | tuple[float, ...] | None:
+    """The right option or drawing; None if it is not known yet, -1 if it cannot be."""
+    right: int | tuple[float, ...] | None = answering.result[0] if answering.state == jobs.DONE else answering.latest
+    return -1 if right is None and answering.state == jobs.FAILED else right
 
 
 def _lock(question: Question, visit: Visit, specs: dict[str, Spec], answering: jobs.Job) -> None:
@@ -123,38 +134,56 @@ def _lock(question: Question, visit: Visit, specs: dict[str, Spec], answering: j
     visit.answers[question.id] = Answer(visit.guesses[question.id])
     visit.touched = True
     answering.hurry(turns.GIVEN)
-    answering.wait(PATIENCE)
+    answering.wait_for_a_look(PATIENCE)
     _settle(question, visit, specs, answering)
 
 
 def _watch(question: Question, visit: Visit, slug: str, specs: dict[str, Spec]) -> None:
     """Look whether the answer to a locked prediction is there."""
     answering = _answering(question, visit, slug, specs)
-    if answering.state in ENDED:
+    if _right(answering) is not None:
         visit.given(lambda: _settle(question, visit, specs, answering))
         st.rerun()
 
 
 def _settle(question: Question, visit: Visit, specs: dict[str, Spec], answering: jobs.Job) -> None:
-    """Show what comes of a locked prediction, once `answering` has ended."""
-    answer = visit.answers.get(question.id)
-    if answer is None or answer.right is not None or answering.state not in ENDED:
+    """Show what comes of a locked prediction, once `answering` knows."""
+    answer, right = visit.answers.get(question.id), _right(answering)
+    if answer is None or answer.right is not None or right is None:
         return
+    answer.right, answer.asked, answer.answering = right, _asked_about(question, visit, specs), answering
     if question.scenario is not None:
-        visit.load(_asked_about(question, visit, specs), question.scenario)
+        visit.load(answer.asked, question.scenario)
         visit.told = question.scenario  # the story stays here, with the explanation, also if another step tells of it
-    if answering.state == jobs.DONE:
-        answer.right, answer.explanation = answering.result
-    else:  # a lesson's mistake: the page goes on, the log of the job has it
-        answer.right, answer.explanation = -1, "The run could not be evaluated for these settings."
     if question.reveal is not None:
         visit.load(question.reveal(visit.spec), visit.scenario)
+
+
+def _why(question: Question, answer: Answer, slug: str) -> None:
+    """What explains the answer, once it is known. It is asked for again where its reader had gone to another step."""
+    if answer.answering.state not in ENDED:
+        answer.answering = _work_out(question, answer.asked, slug, turns.GIVEN)
+    if answer.answering.state == jobs.DONE:
+        st.markdown(glossary.linked(answer.answering.result[1], slug))
+    elif answer.answering.state == jobs.FAILED:  # a lesson's mistake: the page goes on, the log of the job has it
+        st.markdown("The run could not be evaluated for these settings.")
+    else:
+        st.caption("What explains it is being worked out …")
+
+
+def _await_why(question: Question, answer: Answer, slug: str) -> None:
+    _why(question, answer, slug)
+    if answer.answering.state in ENDED:
+        st.rerun()
 
 
 def _explain(question: Question, answer: Answer, visit: Visit, slug: str, another: Callable[[], None] | None) -> None:
     if verdict := _verdict(question, answer):
         st.markdown(verdict)
-    st.markdown(glossary.linked(answer.explanation, slug))
+    if answer.answering.state in ENDED:
+        _why(question, answer, slug)
+    else:
+        st.fragment(_await_why, run_every=jobs.LOOK)(question, answer, slug)
     with st.container(key=f"again-{question.id}", horizontal=True, gap="small"):
         if another is not None:
             st.button("Guess again on another run", key=f"{slug}/predict/{question.id}/another", on_click=visit.moved, args=(another,))

@@ -247,11 +247,18 @@ def _made(make: Callable[[], Any], ticket: jobs.Job) -> Any:
 
 @dataclass
 class Answer:
-    """A prediction: the option chosen or what was drawn, and once locked the right one."""
+    """A prediction that is locked.
+
+    choice : the option chosen, or what was drawn
+    right : the right one; None while it is being worked out, -1 if it cannot be
+    asked : the settings whose run answers
+    answering : the job that has worked out what is right, and works out why
+    """
 
     choice: int | tuple[float, ...]
     right: int | tuple[float, ...] | None = None
-    explanation: str = ""
+    asked: Any = None
+    answering: Any = None
 
 
 def fill(key: str, value: Any) -> str:

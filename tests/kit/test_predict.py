@@ -21,7 +21,7 @@ from tests.kit.test_frame import opened, texts, visited
 def ended(question: Question, spec: WalkSpec) -> jobs.Job:
     """The job of an answer that is there."""
     job = waiting()
-    job._end(jobs.DONE, predict._answered(question, spec))
+    job._end(jobs.DONE, predict._answered(question, spec, job))
     return job
 
 
@@ -50,7 +50,7 @@ def test_a_question_opens_what_was_hidden_after_the_answer():
     assert here.spec == WalkSpec() and not here.answers, "nothing was chosen"
     lock(question, 1, here, {}, ended(question, here.spec))
     answer = here.answers["secret"]
-    assert answer.right == 0 and answer.explanation.endswith("off."), "judged as it was asked"
+    assert answer.right == 0 and answer.answering.result[1].endswith("off."), "judged as it was asked"
     assert here.spec.broken == "on" and here.scenario == "long" and here.touched
 
 
@@ -106,9 +106,9 @@ def test_an_answer_that_is_not_there_yet_is_waited_for_and_then_shown(monkeypatc
     assert here.answers["far"].choice == 0 and not here.answered("far") and here.scenario == "walk"
     predict._settle(question, here, specs, job)
     assert not here.answered("far")
-    job._end(jobs.DONE, (1, "Far."))
+    job.publish(1)
     predict._settle(question, here, specs, job)
-    assert here.answered("far") and here.scenario == "long"
+    assert here.answered("far") and here.scenario == "long", "before what explains it is there"
     here.load(specs["long"].replace(seed=7), "long")
     predict._settle(question, here, specs, job)
     assert here.spec.seed == 7, "shown once"
@@ -123,7 +123,7 @@ def test_an_answer_that_cannot_be_worked_out_is_said_and_one_that_was_turned_awa
     job = waiting()
     job._end(jobs.FAILED, error=ValueError("no"))
     predict._settle(question, here, {}, job)
-    assert here.answers["far"].right == -1 and "could not be evaluated" in here.answers["far"].explanation
+    assert here.answers["far"].right == -1 and here.answers["far"].answering is job
 
 
 def test_the_page_goes_on_while_an_answer_is_worked_out(monkeypatch: pytest.MonkeyPatch):
@@ -148,6 +148,37 @@ def test_the_page_goes_on_while_an_answer_is_worked_out(monkeypatch: pytest.Monk
     while "You were right" not in texts(at) and time.monotonic() < end:
         at.run()
     assert "You were right" in texts(at)
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_the_right_option_is_told_before_what_explains_it(monkeypatch: pytest.MonkeyPatch, broken: bool):
+    may_end = threading.Event()
+
+    def slow(spec: WalkSpec) -> str:
+        may_end.wait(30)
+        return str(1 / (not broken)) + " is why."
+
+    name = f"slow-{broken}"  # a kept answer is not worked out again
+    question = Question(name, "How far?", ["near", "far"], 1, slow, scenario="short")
+    monkeypatch.setattr("tests.kit.demo.lesson.DEMO", dataclasses.replace(DEMO, predict=[question]))
+    at = opened()
+    for _ in DEMO.steps()[1:]:  # questions that no step names come last
+        at.button(key="demo/step+1").click().run()
+    at.radio(key=f"demo/predict/{name}/choice").set_value(1).run()
+    at.button(key=f"demo/predict/{name}/lock").click().run()
+    at.run()
+    assert "You were right" in texts(at) and "What explains it is being worked out" in texts(at)
+    asked_for = visited(at).answers[name].answering
+    at.button(key="demo/step-1").click().run()
+    asked_for.stop()  # as when nobody looks at it for long
+    may_end.set()
+    assert asked_for.wait(20) and asked_for.state == jobs.STOPPED
+    at.button(key="demo/step+1").click().run()
+    assert "You were right" in texts(at)
+    wanted, end = "could not be evaluated" if broken else "1.0 is why.", time.monotonic() + 20
+    while wanted not in texts(at) and time.monotonic() < end:
+        at.run()
+    assert wanted in texts(at) and "being worked out" not in texts(at)
 
 
 def test_a_locked_prediction_is_worked_out_before_the_run_goes_on_and_before_checks(monkeypatch: pytest.MonkeyPatch):
