@@ -7,6 +7,7 @@ Public, and new enough to move: `st.App` with routes, middleware and lifespan (`
 from __future__ import annotations
 
 import copy
+import dataclasses
 import functools
 import importlib
 import re
@@ -27,6 +28,7 @@ from streamlit.runtime.media_file_manager import MediaFileMetadata
 from streamlit.runtime.media_file_storage import MediaFileKind
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import ScriptRunner, get_script_run_ctx
+from streamlit.runtime.scriptrunner_utils.script_requests import RerunData, ScriptRequests, ScriptRequestType
 from streamlit.runtime.state.query_params import EMBED_QUERY_PARAMS_KEYS
 from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
 
@@ -199,6 +201,29 @@ def one_lock_a_session() -> None:
         object.__setattr__(self._session_state, "_lock", _locks.setdefault(session_id, threading.RLock()))
 
     runner.__init__ = made_with_the_lock_of_its_session
+
+
+def a_timer_brings_no_news() -> None:
+    """From now on what a reader did stands until its run has begun, whatever a timer's message says of the widgets.
+
+    Streamlit puts requests together that no run has taken up yet, and believes the last. Every move has a message of its
+    own, but a value that the program has set may reach the browser just after the move: the next timer then says that
+    the widget is where it was before, and the move is lost.
+    """
+    requests: Any = ScriptRequests
+    put_together = requests._request_rerun_locked
+    if hasattr(put_together, "__wrapped__"):
+        return
+
+    @functools.wraps(put_together)
+    def put_together_with_what_was_done(self: Any, asked: RerunData) -> bool:
+        waiting = self._state == ScriptRequestType.RERUN and self._rerun_data.widget_states is not None
+        if waiting and asked.is_auto_rerun:
+            asked = dataclasses.replace(asked, widget_states=None)
+        done: bool = put_together(self, asked)
+        return done
+
+    requests._request_rerun_locked = put_together_with_what_was_done
 
 
 BACK = "back"  # stands where a browser names the fragment that it wants to be run

@@ -28,6 +28,7 @@ from streamlit.runtime.media_file_storage import MediaFileStorageError
 from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import RerunData, ScriptRunContext, ScriptRunner
+from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequests
 from streamlit.runtime.state.safe_session_state import SafeSessionState
 from streamlit.runtime.state.session_state import SessionState
 from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
@@ -272,6 +273,28 @@ def test_a_run_that_is_replaced_makes_no_widget_while_the_next_goes_through_them
         assert not done.wait(0.2) and newer["widget"] == 0
     assert done.wait(10.0) and newer["widget"] == 1
     maker.join()
+
+
+def test_a_timer_that_meets_a_move_whose_run_has_not_begun_does_not_undo_it(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(ScriptRequests, "_request_rerun_locked", ScriptRequests._request_rerun_locked)
+    seams.a_timer_brings_no_news()
+    seams.a_timer_brings_no_news()
+
+    def says(value: str, **how: Any) -> RerunData:
+        states = WidgetStates()
+        states.widgets.add(id="scenario", string_value=value)
+        return RerunData(widget_states=states, **how)
+
+    def taken(*asked: RerunData) -> list[str]:
+        requests = ScriptRequests()
+        for each in asked:
+            requests.request_rerun(each)
+        return [widget.string_value for widget in requests.on_scriptrunner_ready().rerun_data.widget_states.widgets]
+
+    timer = says("where it was", fragment_id="clock", is_auto_rerun=True)
+    assert taken(says("moved"), timer) == ["moved"]
+    assert taken(says("moved"), timer, says("moved on")) == taken(timer, says("moved on")) == ["moved on"]
+    assert taken(timer) == ["where it was"]
 
 
 class Queue:
