@@ -92,7 +92,7 @@ def decode(cls: type[Spec], raw: Query, base: Spec | None = None) -> tuple[Spec,
         if name in RESERVED:
             continue
         if name not in declarations:
-            problems.append(Problem(_shown(name), "is not a parameter of this page; it was ignored"))
+            problems.append(Problem(_shown(name) if name.strip() else "“”", "is not a parameter of this page; it was ignored"))
             continue
         try:
             values[name] = _read(name, declarations[name], given)

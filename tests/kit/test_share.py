@@ -137,6 +137,12 @@ def test_each_fault_gives_one_problem_that_names_it(name: str, value: str, says:
     assert says in problems[0].message
 
 
+@pytest.mark.parametrize("name", ["", " "])
+def test_a_parameter_without_a_name_is_shown_as_one(name: str):
+    _, (problem,) = share.decode(RunSpec, {name: ["1"]})
+    assert problem.parameter == "“”"
+
+
 @pytest.mark.parametrize(
     ("query", "frame"),
     [
