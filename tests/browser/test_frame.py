@@ -141,8 +141,18 @@ def test_share_gives_the_link(demo: Lab):
     expect(page.locator(".st-key-demo-step_size-box input")).to_have_value("4")
 
 
-def test_a_long_run_grows_and_stops(demo: Lab):
-    page = demo.open("/demo?steps=2000")
+LONG_RUN = """
+import time
+from types import SimpleNamespace
+from tests.kit.demo import lesson
+lesson.time = SimpleNamespace(sleep=lambda seconds: time.sleep(10 * seconds))
+"""
+
+
+@pytest.mark.parametrize("altered_demo", [LONG_RUN], indirect=True, ids=["long"])
+def test_a_long_run_grows_and_stops(altered_demo: Lab):
+    """It would take 80 s: on a busy machine a press may need some of them."""
+    page = altered_demo.open("/demo?steps=2000")
     page.get_by_role("button", name="Run slowly").click()
     expect(page.locator(".st-key-live").get_by_role("progressbar")).to_be_visible()
     expect(page.get_by_text(re.compile(r"s left"))).to_be_visible()
