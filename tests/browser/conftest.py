@@ -20,6 +20,7 @@ from tests.server import ROOT, Server, demo_script, served
 
 expect.set_options(timeout=20_000)  # a busy machine with a software renderer
 PATIENT = 60_000  # ms: a first visit may have to wait for a kernel
+EXACT = 300_000  # ms: an answer may be the exact evidence of sixteen networks, and the machine may be busy
 SCREEN: ViewportSize = {"width": 1280, "height": 720}
 TITLES = {entry.slug: entry.title for entry in catalogue.LESSONS}
 FOLLOW = "path => { history.pushState({}, '', path); dispatchEvent(new PopStateEvent('popstate')); }"
@@ -89,7 +90,7 @@ def answer(page: Page, option: str | None = None) -> None:
     expect(lock.and_(page.locator(":enabled"))).to_have_count(1)  # beside a stale one, perhaps, while a script runs
     page.wait_for_selector(READY, timeout=PATIENT)
     lock.click()
-    expect(player(page)).to_have_attribute("data-cue", re.compile("/answered$"), timeout=PATIENT)
+    expect(player(page)).to_have_attribute("data-cue", re.compile("/answered$"), timeout=EXACT)
     expect(lock).to_be_hidden(timeout=PATIENT)  # the stage is told before the page has taken the question away
 
 
