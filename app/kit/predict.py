@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from app.kit import glossary, jobs
+from app.kit import glossary, jobs, messages
 from app.kit.visit import Answer, Visit, fill, session
 from app.kit.words import Question
 from engine import turns
@@ -139,11 +139,13 @@ def _lock(question: Question, visit: Visit, specs: dict[str, Spec], answering: j
 
 
 def _watch(question: Question, visit: Visit, slug: str, specs: dict[str, Spec]) -> None:
-    """Look whether the answer to a locked prediction is there."""
+    """Look whether the answer to a locked prediction is there, and say how far it is."""
     answering = _answering(question, visit, slug, specs)
     if _right(answering) is not None:
         visit.given(lambda: _settle(question, visit, specs, answering))
         st.rerun()
+    if answering.total:
+        st.progress(answering.fraction() or 0.0, text=messages.progress(answering))
 
 
 def _settle(question: Question, visit: Visit, specs: dict[str, Spec], answering: jobs.Job) -> None:

@@ -160,11 +160,11 @@ def exact(spec: MissingSpec, cancel: Any = None, report: Any = None, number: int
     return found.probabilities()
 
 
-def roughly(spec: MissingSpec, cancel: Any = None) -> ModelProbabilities:
+def roughly(spec: MissingSpec, cancel: Any = None, report: Any = None) -> ModelProbabilities:
     """`exact` if it has been computed; else a rougher estimate, whose error says how rough."""
     if spec.data == "none":
         return exact(spec)
-    return quick_evidence(network_of(spec), *data_of(spec), spec=EVIDENCE, cancel=cancel).probabilities()
+    return quick_evidence(network_of(spec), *data_of(spec), spec=EVIDENCE, cancel=cancel, report=report).probabilities()
 
 
 def known_now(spec: MissingSpec) -> ModelProbabilities | None:

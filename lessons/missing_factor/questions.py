@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from app.kit.words import Said, say
+from engine import ticket
 from engine.judge.answers import mode_band
 from engine.ticket import NEVER
 from lessons.missing_factor.analysis import exact, limit, roughly, sizes_of
@@ -16,7 +17,7 @@ BANDS = ((1, 3), (4, 7), (8, 12), (13, 24))  # of k
 
 
 def _peak(spec: MissingSpec) -> int:
-    return mode_band(roughly(spec), 1, BANDS)
+    return mode_band(roughly(spec, report=ticket.report), 1, BANDS)
 
 
 def _peak_why(spec: MissingSpec) -> Said:

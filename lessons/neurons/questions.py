@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.kit.words import Said, say
+from engine import ticket
 from engine.diagnostics import jackknife, rhat
 from engine.evidence import ArchitectureEvidence, ModelProbabilities
 from engine.judge.answers import UNSURE, leader, side
@@ -60,7 +61,7 @@ def _decides_why(spec: NeuronsSpec) -> Said:
 
 
 def _exact(spec: NeuronsSpec) -> ArchitectureEvidence:
-    return quick_evidence(spec.network(), *spec.data_set())
+    return quick_evidence(spec.network(), *spec.data_set(), report=ticket.report)
 
 
 def _quarters(spec: NeuronsSpec) -> ModelProbabilities:

@@ -13,7 +13,7 @@ from app.kit.frame import _follow_scenario
 from app.kit.predict import Question
 from app.kit.stage import _event
 from app.kit.visit import Visit
-from engine import turns
+from engine import ticket, turns
 from tests.kit.demo.lesson import DEMO, WalkSpec
 from tests.kit.test_frame import opened, texts, visited
 
@@ -130,6 +130,7 @@ def test_the_page_goes_on_while_an_answer_is_worked_out(monkeypatch: pytest.Monk
     may_end = threading.Event()
 
     def slow(spec: WalkSpec) -> int:
+        ticket.report(3, 12)
         may_end.wait(30)
         return 1
 
@@ -143,6 +144,8 @@ def test_the_page_goes_on_while_an_answer_is_worked_out(monkeypatch: pytest.Monk
     at.button(key="demo/predict/far/lock").click().run()
     assert time.monotonic() - begin < 10, "it does not wait for the answer"
     assert "You said: far. The run is being worked out" in texts(at) and not visited(at).answered("far")
+    at.run()
+    assert at.get("progress")[0].proto.text.startswith("3 of 12 · "), "how far it is"
     may_end.set()
     end = time.monotonic() + 20
     while "You were right" not in texts(at) and time.monotonic() < end:

@@ -69,10 +69,16 @@ def finished_evidence(
 
 
 def quick_evidence(
-    network: Network, x: ArrayLike, y: ArrayLike, *, spec: EvidenceSpec = EVIDENCE, cancel: threading.Event | None = None
+    network: Network,
+    x: ArrayLike,
+    y: ArrayLike,
+    *,
+    spec: EvidenceSpec = EVIDENCE,
+    cancel: threading.Event | None = None,
+    report: Callable[[int, int], None] | None = None,
 ) -> ArchitectureEvidence:
     """What `shared_evidence` of `spec` has found, if it has; else a rougher estimate, whose error says how rough."""
-    return finished_evidence(network, x, y, spec=spec) or shared_evidence(network, x, y, spec=QUICK, cancel=cancel)
+    return finished_evidence(network, x, y, spec=spec) or shared_evidence(network, x, y, spec=QUICK, cancel=cancel, report=report)
 
 
 def _key(network: Network, x: ArrayLike, y: ArrayLike, scale_by_width: bool, spec: EvidenceSpec) -> tuple:
