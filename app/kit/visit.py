@@ -376,7 +376,7 @@ def visit(slug: str, cls: type[Spec], scenarios: Mapping[str, Spec], controls: S
     if known is not None:
         _expect_echoes()
         known.gives_way(fresh.spec)
-        fresh.answers, fresh.left = known.answers, known.left
+        fresh.answers, fresh.guesses, fresh.left = known.answers, known.guesses, known.left
         if link.step is None:
             fresh.step = known.step
         fresh.shown, fresh.channel = known.shown, known.channel

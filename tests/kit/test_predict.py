@@ -95,6 +95,10 @@ def test_an_option_chosen_on_the_stage_stays_chosen_when_the_browser_says_once_m
     at.button(key="demo/step+1").click().run()
     at.button(key="demo/step-1").click().run()
     assert at.radio(key="demo/predict/far/choice").value == 0
+    at.query_params["drift"] = "0.3"
+    at.run()
+    assert visited(at).spec.drift == 0.3
+    assert at.radio(key="demo/predict/far/choice").value == 0, "also when a link of the same page is opened"
 
 
 def test_an_answer_that_is_not_there_yet_is_waited_for_and_then_shown(monkeypatch: pytest.MonkeyPatch):
