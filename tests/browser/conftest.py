@@ -20,7 +20,7 @@ from tests.server import ROOT, Server, demo_script, served
 
 expect.set_options(timeout=20_000)  # a busy machine with a software renderer
 PATIENT = 60_000  # ms: a first visit may have to wait for a kernel
-EXACT = 300_000  # ms: an answer may be the exact evidence of sixteen networks, and the machine may be busy
+EXACT = 600_000  # ms: an answer may be the exact evidence of sixteen networks, and the machine may be busy
 SCREEN: ViewportSize = {"width": 1280, "height": 720}
 TITLES = {entry.slug: entry.title for entry in catalogue.LESSONS}
 FOLLOW = "path => { history.pushState({}, '', path); dispatchEvent(new PopStateEvent('popstate')); }"
