@@ -69,6 +69,7 @@ class Cue:
     """What the player does, once for each `id`.
 
     hold : wait at `until`, show nothing beyond it
+    locked : the prediction for which it waits is locked, and its answer is being worked out
     reveal : the play answers a question: its explanation waits for the end
     panels : those on stage; none: all
     begins, ends, until : places (transition, phase); None: the beginning, the end, where it begins
@@ -83,6 +84,7 @@ class Cue:
 
     id: str
     hold: bool = False
+    locked: bool = False
     reveal: bool = False
     panels: tuple[str, ...] = ()
     begins: Place | None = None
@@ -141,6 +143,7 @@ def _told(lesson: Lesson, here: Visit, blob: bytes) -> Cue:
     place = f"{lesson.slug}/{here.step}/{here.scenario}{_tried(lesson, here)}" + ("/answered" if answered else "")
     waits: dict[str, Any] = {"hold": held(lesson, here), "reveal": answered, "choices": _choices(lesson, here, question)}
     waits["drawing"] = _drawing(here, question)
+    waits["locked"] = question is not None and question.id in here.answers and not answered
     if step is None or staged(lesson, step) is None or here.scenario != step.scenario:
         return Cue(place, **waits)
     staging = step.staging

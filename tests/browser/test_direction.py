@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, TimeoutError, expect
@@ -12,6 +13,7 @@ from app import catalogue
 from app.kit import story
 from tests.browser import mentions
 from tests.browser.conftest import PATIENT, Lab, answer, player
+from tests.server import app_script, served
 
 LESSONS = [entry.slug for entry in catalogue.LESSONS]
 SHARE = 10  # of the lessons that are walked through in `make test`, others each day
@@ -67,6 +69,33 @@ def moved(page: Page) -> bool:
     except TimeoutError:
         return False
     return True
+
+
+SLOW_ANSWER = """
+import time
+from app.kit import predict
+answered = predict._answered
+def slow(question, spec, job):
+    while job.claim.rank == predict.turns.AFTER:  # until the lock hurries it
+        time.sleep(0.1)
+    time.sleep(6)
+    return answered(question, spec, job)
+predict._answered = slow
+"""
+
+
+def test_the_stage_says_what_it_waits_for(page: Page, tmp_path: Path):
+    for server in served(app_script(tmp_path, SLOW_ANSWER), tmp_path / "log.txt"):
+        lab = Lab(page, server.url)
+        lab.open("/metropolis?scenario=king&story=2")
+        stage = player(page)
+        expect(stage.get_by_text("Your prediction first")).to_be_visible(timeout=PATIENT)
+        lock(page)
+        expect(stage.get_by_text("Your prediction is locked")).to_be_visible()
+        expect(stage.get_by_text("Your prediction first")).to_be_hidden()
+        expect(stage).to_have_attribute("data-cue", re.compile("/answered$"), timeout=PATIENT)
+        expect(stage.get_by_text("Your prediction is locked")).to_be_hidden()
+        assert not lab.problems, "\n".join(lab.problems)
 
 
 def test_next_plays_the_step_and_rests(reader: Lab):

@@ -48,6 +48,7 @@ def test_a_question_about_the_run_on_stage_holds_it_back_until_the_answer_is_loc
     after = direction.cue(lesson, at(ASKS, "long", **{QUESTION.id: LOCKED}), b"")
     assert before is not None and chosen is not None and after is not None
     assert before.hold and chosen.hold and not before.reveal
+    assert chosen.locked and not before.locked and not after.locked
     assert not after.hold and after.reveal and after.id != before.id
 
 

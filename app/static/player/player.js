@@ -261,6 +261,7 @@ class Player {
   offer(cue) {
     this.choices.offer(cue?.choices);
     this.guess.offer(cue?.drawing);
+    this.toolbar.holdFor(Boolean(cue?.locked));
   }
 
   // The lock of a long question stands far below the top of the stage that plays the answer.

@@ -18,6 +18,7 @@ const ICONS = {
 };
 
 const HOLD = "Your prediction first: the stage plays the answer once it is locked.";
+const LOCKED = "Your prediction is locked: the stage plays the answer once it is worked out.";
 
 export class Toolbar {
   // actions: home, back, toggle, forward, end, substepBack, substepForward, slow, scrub(t), scrubEnd, speed(value), all
@@ -69,6 +70,11 @@ export class Toolbar {
       ],
     });
     this.playing = null;
+  }
+
+  // What it says while the stage waits for a prediction. `locked`: for its answer.
+  holdFor(locked) {
+    update(this.hold, "textContent", locked ? LOCKED : HOLD);
   }
 
   setScene(scene, { hasPhases }) {
