@@ -12,6 +12,7 @@ import pytest
 
 from app import catalogue
 from tests.load.user import User, play, visiting
+from tests.pace import slower
 from tests.server import ROOT, Server, demo_script, served
 
 pytestmark = pytest.mark.alone
@@ -19,7 +20,6 @@ pytestmark = pytest.mark.alone
 USERS = 10
 POLL_P95 = 0.300  # s
 RUN_P95 = 1.5  # s: all ten move a control in the same instant
-ADDITIONS, ADDED_IN = 5_000_000, 0.35  # s, where these bounds are to hold
 
 
 @pytest.fixture(scope="module")
@@ -32,16 +32,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 def percentile(seconds: list[float], percent: int) -> float:
     """The `percent`th percentile."""
     return statistics.quantiles(seconds, n=100, method="inclusive")[percent - 1]
-
-
-def slowness() -> float:
-    """How many times longer a computation takes now than on the machine that the bounds were set for: another processor, or
-    one whose cores others use.
-    """
-    begin, total = time.perf_counter(), 0
-    for number in range(ADDITIONS):
-        total += number
-    return (time.perf_counter() - begin) / ADDED_IN
 
 
 async def lesson_hour(url: str, number: int, ready: asyncio.Barrier) -> User:
@@ -68,20 +58,20 @@ async def whole_class(url: str) -> list[User]:
 
 
 def test_ten_users_at_once(server: Server):
-    slower = max(slowness(), 1.0)
+    before = slower()
     users = play(whole_class(server.url))
-    slower = max(slower, slowness())
+    factor = max(before, slower())
     polls = [seconds for user in users for seconds in user.polls]
     runs = [seconds for user in users for seconds in user.runs]
     most = max(user.received for user in users) / 1e6
-    print(f"\n{USERS} users, {most:.2f} MB at most to one of them; the machine is {slower:.1f} times slower now")
+    print(f"\n{USERS} users, {most:.2f} MB at most to one of them; the machine is {factor:.1f} times slower now")
     for name, seconds in (("polls", polls), ("runs", runs)):
         half, most = percentile(seconds, 50) * 1000, percentile(seconds, 95) * 1000
         print(f"{len(seconds)} {name}: p50 {half:.0f} ms, p95 {most:.0f} ms")
     assert not [fault for user in users for fault in user.faults]
     assert len(polls) >= 5 * USERS
-    assert percentile(polls, 95) < POLL_P95 * slower
-    assert percentile(runs, 95) < RUN_P95 * slower
+    assert percentile(polls, 95) < POLL_P95 * factor
+    assert percentile(runs, 95) < RUN_P95 * factor
 
 
 def test_a_class_that_arrives_at_a_cold_server(tmp_path: Path):
