@@ -84,8 +84,8 @@ class Visit(Generic[S]):
         self.moves.append((key, repeats, act))
 
     def looked(self) -> None:
-        """Note what changes nothing: a tab, a fold. What browsers echo beside it is known for an
-        echo, as beside every move.
+        """Note what changes nothing: a tab, a fold. What browsers echo beside it is known for an echo, as beside every
+        move.
         """
         self.moved(lambda: None)
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from app.kit.words import Said, say
+from engine import ticket
 from engine.diagnostics import jackknife
 from engine.evidence import ModelProbabilities
 from engine.judge.answers import mode_band, side
@@ -27,7 +28,7 @@ def counts(spec: OccamSpec) -> np.ndarray:
 
 def known(spec: OccamSpec) -> ModelProbabilities:
     """p(k | D) by annealing."""
-    return exact(spec, evidence(spec))
+    return exact(spec, evidence(spec, report=ticket.report))
 
 
 def _peak(spec: OccamSpec) -> int:

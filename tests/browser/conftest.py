@@ -90,7 +90,10 @@ def answer(page: Page, option: str | None = None) -> None:
     expect(lock.and_(page.locator(":enabled"))).to_have_count(1)  # beside a stale one, perhaps, while a script runs
     page.wait_for_selector(READY, timeout=PATIENT)
     lock.click()
-    expect(player(page)).to_have_attribute("data-cue", re.compile("/answered$"), timeout=EXACT)
+    told = page.locator("[data-testid=player][data-cue$='/answered']")
+    how_far = page.locator("[class*='-predict-']").get_by_role("progressbar")
+    expect(told.or_(how_far).first, "the answer, or how far it is").to_be_visible(timeout=PATIENT)
+    expect(told).to_be_visible(timeout=EXACT)
     expect(lock).to_be_hidden(timeout=PATIENT)  # the stage is told before the page has taken the question away
 
 

@@ -71,28 +71,30 @@ def moved(page: Page) -> bool:
     return True
 
 
-SLOW_ANSWER = """
+LATE_ANSWER = """
 import time
+from pathlib import Path
 from app.kit import predict
 answered = predict._answered
-def slow(question, spec, job):
-    while job.claim.rank == predict.turns.AFTER:  # until the lock hurries it
+def late(*given):
+    while not Path({may_come!r}).exists():
         time.sleep(0.1)
-    time.sleep(6)
-    return answered(question, spec, job)
-predict._answered = slow
+    return answered(*given)
+predict._answered = late
 """
 
 
 def test_the_stage_says_what_it_waits_for(page: Page, tmp_path: Path):
-    for server in served(app_script(tmp_path, SLOW_ANSWER), tmp_path / "log.txt"):
+    may_come = tmp_path / "may come"
+    for server in served(app_script(tmp_path, LATE_ANSWER.format(may_come=str(may_come))), tmp_path / "log.txt"):
         lab = Lab(page, server.url)
         lab.open("/metropolis?scenario=king&story=2")
         stage = player(page)
         expect(stage.get_by_text("Your prediction first")).to_be_visible(timeout=PATIENT)
         lock(page)
-        expect(stage.get_by_text("Your prediction is locked")).to_be_visible()
+        expect(stage.get_by_text("Your prediction is locked")).to_be_visible(timeout=PATIENT)
         expect(stage.get_by_text("Your prediction first")).to_be_hidden()
+        may_come.touch()
         expect(stage).to_have_attribute("data-cue", re.compile("/answered$"), timeout=PATIENT)
         expect(stage.get_by_text("Your prediction is locked")).to_be_hidden()
         assert not lab.problems, "\n".join(lab.problems)
