@@ -18,7 +18,7 @@ const ICONS = {
 };
 
 const HOLD = "Your prediction first: the stage plays the answer once it is locked.";
-const LOCKED = "Your prediction is locked: the stage plays the answer once it is worked out.";
+const LOCKED = "Your prediction is locked: the answer is being worked out.";
 
 export class Toolbar {
   // actions: home, back, toggle, forward, end, substepBack, substepForward, slow, scrub(t), scrubEnd, speed(value), all
