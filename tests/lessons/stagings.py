@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -16,6 +17,9 @@ from engine.spec import Spec, SpecError
 from tests.lessons.pages import Job
 
 WORDS = 30  # of a takeaway at most
+BEGINNING = 100  # transitions: most moments are among them
+
+Draw = Callable[[Any, None], bytes]
 
 
 def staged(steps: tuple[story.Step, ...]) -> list[int]:
@@ -33,7 +37,12 @@ def faults(lesson: Lesson, step: story.Step) -> list[str]:
             spec.replace(**one.set)
     except (SpecError, TypeError) as problem:
         return [str(problem)]
-    return [*_vain(lesson, step, spec), *_undrawable(lesson, step, spec), *_faults_in(lesson, step, spec)]
+    found: list[str] = []
+    for draw in _draws(lesson):
+        found = _faults_in(lesson, step, spec, draw)
+        if not found:
+            break  # what a beginning has, the whole run has
+    return [*_vain(lesson, step, spec), *_undrawable(lesson, step, spec), *found]
 
 
 def _asked(lesson: Lesson, step: story.Step) -> Question | None:
@@ -93,20 +102,44 @@ def _vain(lesson: Lesson, step: story.Step, spec: Spec) -> Iterator[str]:
         yield f"its play never gets to {step.staging.play.ends!r}: it waits for its question, and then its answer plays"
 
 
-def _faults_in(lesson: Lesson, step: story.Step, spec: Spec) -> list[str]:
-    blob, answers = _picture(lesson, spec), _answering(lesson, step, spec)
+def _faults_in(lesson: Lesson, step: story.Step, spec: Spec, draw: Draw) -> list[str]:
+    """The faults of a step in pictures that are drawn so."""
+    blob, answers = _picture(draw, spec), _answering(lesson, step, spec)
     places = _nowhere(_asked(lesson, step), step.staging.play, blob)
-    answer = Moments(blob if answers == spec else _picture(lesson, answers))
+    answer = Moments(blob if answers == spec else _picture(draw, answers))
     return [*_faults_of(step, Moments(blob), answer), *_faults_of_keeping(lesson, step, spec, blob), *places]
 
 
-def _picture(lesson: Lesson, spec: Spec) -> bytes:
-    return _made(lesson.scene, lesson.grow, spec)
+class _Beginning(Job):
+    """A run that is not wanted any more once it has so many transitions."""
+
+    def __init__(self, transitions: float):
+        super().__init__()
+        self.transitions = transitions
+
+    def publish(self, blob: bytes) -> None:
+        super().publish(blob)
+        self.cancelled = scene.header(blob)["steps"] >= self.transitions
 
 
-@functools.lru_cache(maxsize=4)  # steps that follow each other tell of one run
-def _made(draw: Callable[[Any, None], bytes], grow: Callable[[Any, Job], bytes] | None, spec: Spec) -> bytes:
-    return draw(spec, None) if grow is None else grow(spec, Job())
+def _draws(lesson: Lesson) -> list[Draw]:
+    """How the picture of a run is drawn: of a long one first some beginnings, then the whole."""
+    grow = lesson.grow
+    return [lesson.scene] if grow is None else [lesson.scene, _grown(grow, BEGINNING), _grown(grow, math.inf)]
+
+
+@functools.cache
+def _grown(grow: Callable[[Any, Job], bytes | None], transitions: float) -> Draw:
+    def draw(spec: Spec, _: None) -> bytes:
+        job = _Beginning(transitions)
+        return grow(spec, job) or job.blobs[-1]
+
+    return draw
+
+
+@functools.lru_cache(maxsize=12)  # steps that follow each other tell of one run
+def _picture(draw: Draw, spec: Spec) -> bytes:
+    return draw(spec, None)
 
 
 def _answering(lesson: Lesson, step: story.Step, spec: Spec) -> Spec:
