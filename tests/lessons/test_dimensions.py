@@ -140,6 +140,7 @@ def test_the_three_signs(scenario):
     assert says(verdicts("dimensions", BY_ID[scenario]), VERDICTS[scenario])
 
 
+@pytest.mark.long
 def test_each_planted_fault_turns_its_sign_red():
     found = planted("dimensions", BY_ID["split"])
     assert {key: overall(checks) for key, checks in found.items()} == dict.fromkeys(found, "fail")

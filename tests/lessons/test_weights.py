@@ -232,11 +232,10 @@ def test_the_p_values_of_the_gradient_are_uniform(monkeypatch):
     assert kstest(p, "uniform").pvalue > 1e-4
 
 
-def test_a_kernel_that_has_not_the_right_target_is_red():
+@pytest.mark.parametrize("fault", ["data_ignored", "aliased_momentum", "prior_forgotten"])
+def test_a_wrong_kernel_is_red(fault):
     (kernel,) = analysis.kernels(BY_ID["gap"])
-    assert overall(proofs(kernel, 3)) == "pass"
-    for fault in ("aliased_momentum", "prior_forgotten", "data_ignored"):
-        assert overall(proofs(kernel.planted(fault), 3)) == "fail", fault
+    assert overall(proofs(kernel.planted(fault), 3)) == "fail"
 
 
 def test_an_elbo_above_the_evidence_would_be_red(monkeypatch):
