@@ -181,8 +181,8 @@ def evidence(network, x, y, n=1_000_000, seed=0):
 AGREEMENTS = {
     "plain": ((1, 3), 1, {}),
     "rescaled": ((1, 3), 1, {"jump": "rescaled", "within": "nuts"}),
-    "from scratch": ((1, 3), 1, {"keep_outputs": False}),
     "layers": (2, (1, 3), {}),
+    "from scratch": ((1, 3), 1, {"keep_outputs": False}),
     "split": ((1, 3), 1, {"jump": "split", "split_scale": 1.0, "jumps": 30}),
     "drawn anew": ((1, 3), 1, {"jump": "redraw"}),
     "layers, drawn anew": (2, (1, 3), {"jump": "redraw"}),
