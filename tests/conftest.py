@@ -75,6 +75,7 @@ def data_folder() -> Path:
 SAMPLED = {
     "test_jumps::test_prior_recovery": 4,
     "test_jumps::test_architectures_have_their_posterior_probability": 3,
+    "test_landing::test_architectures_have_their_posterior_probability": 6,
     "test_landing::test_prior_recovery": 5,
     "test_landing::test_joint_distribution_of_parameters_and_data": 4,
     "test_landing::test_mutants_are_caught": 3,
