@@ -96,6 +96,7 @@ SAMPLED = {
     "test_two_samplers_have_the_same_numbers": 1,
     "test_the_jumps_of_layers_are_tried_without_the_table": 1,
     "test_right_jumps_pass_and_their_mistakes_do_not": 1,
+    "test_right_jumps_pass_and_each_mistake_is_seen": 15,
     "test_wrong_draws_are_red": 1,
     "test_each_planted_fault_turns_a_proof_red": 8,
 }
