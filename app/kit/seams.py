@@ -23,6 +23,7 @@ from streamlit import runtime
 from streamlit.proto.AutoRerun_pb2 import AutoRerun
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.media_file_manager import MediaFileMetadata
 from streamlit.runtime.media_file_storage import MediaFileKind
@@ -203,11 +204,12 @@ def one_lock_a_session() -> None:
     runner.__init__ = made_with_the_lock_of_its_session
 
 
-def a_timer_brings_no_news() -> None:
-    """From now on what a reader did stands until its run has begun, whatever a timer's message says of the widgets.
+def one_news_a_message() -> None:
+    """From now on what a reader did stands until its run has begun, whatever a message about something else says of the
+    widgets: a timer's, or one of a press or of a component's event.
 
     Streamlit puts requests together that no run has taken up yet, and believes the last. Every move has a message of its
-    own, but a value that the program has set may reach the browser just after the move: the next timer then says that
+    own, but a value that the program has set may reach the browser just after the move: the next message then says that
     the widget is where it was before, and the move is lost.
     """
     requests: Any = ScriptRequests
@@ -217,13 +219,35 @@ def a_timer_brings_no_news() -> None:
 
     @functools.wraps(put_together)
     def put_together_with_what_was_done(self: Any, asked: RerunData) -> bool:
-        waiting = self._state == ScriptRequestType.RERUN and self._rerun_data.widget_states is not None
-        if waiting and asked.is_auto_rerun:
-            asked = dataclasses.replace(asked, widget_states=None)
+        waiting = self._rerun_data.widget_states if self._state == ScriptRequestType.RERUN else None
+        if waiting is not None:
+            news = None if asked.is_auto_rerun else _without_old_news(waiting, asked.widget_states)
+            asked = dataclasses.replace(asked, widget_states=news)
         done: bool = put_together(self, asked)
         return done
 
     requests._request_rerun_locked = put_together_with_what_was_done
+
+
+PRESSES = ("trigger_value", "string_trigger_value", "chat_input_value", "json_trigger_value")  # values that are gone when they are told
+COMPONENT = "json_value"  # a component may tell its state and an event in one message
+
+
+def _without_old_news(waiting: WidgetStates, told: WidgetStates | None) -> WidgetStates | None:
+    """What a message says of the widgets, `waiting` being what those before it said: beside a press, nothing new of
+    others. (Not so where `st.form` holds values back until its button is pressed: no page has one.)
+    """
+    if told is None or not any(_is_press(state) for state in told.widgets):
+        return told
+    kept = {state.id: state for state in waiting.widgets if state.WhichOneof("value") not in (*PRESSES, COMPONENT)}
+    found = WidgetStates()
+    found.widgets.extend(kept.get(state.id, state) for state in told.widgets)
+    return found
+
+
+def _is_press(state: WidgetState) -> bool:
+    kind = state.WhichOneof("value")
+    return kind in PRESSES and bool(getattr(state, kind))
 
 
 BACK = "back"  # stands where a browser names the fragment that it wants to be run

@@ -26,7 +26,7 @@ def parts(slugs: Iterable[str]) -> dict[str, Any]:
     seams.keep_to_the_page()
     seams.page_of_its_own()
     seams.one_lock_a_session()
-    seams.a_timer_brings_no_news()
+    seams.one_news_a_message()
     seams.picture_first()
     seams.run_again_when_back()
     return {

@@ -6,6 +6,7 @@ error, page error, failed request or request to another host fails it.
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -130,6 +131,18 @@ def hold(slider: Locator) -> tuple[float, float]:
             return place
         mouse.up()
     raise AssertionError("the slider cannot be taken")
+
+
+def pick(radio: Locator) -> None:
+    """Press an option. On a busy machine the page may move between down and up: a hand that has missed presses again; an
+    option that was taken and is given back is for the test to see.
+    """
+    for _ in range(3):
+        radio.click()
+        with contextlib.suppress(AssertionError):
+            expect(radio).to_be_checked(timeout=5_000)
+            return
+    raise AssertionError("the option cannot be taken")
 
 
 def draw(page: Page, pad: Locator, points: Sequence[tuple[float, float]], pause: float = 0.0) -> None:

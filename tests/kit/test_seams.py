@@ -275,26 +275,38 @@ def test_a_run_that_is_replaced_makes_no_widget_while_the_next_goes_through_them
     maker.join()
 
 
-def test_a_timer_that_meets_a_move_whose_run_has_not_begun_does_not_undo_it(monkeypatch: pytest.MonkeyPatch):
+def test_a_message_about_something_else_does_not_undo_a_move_whose_run_has_not_begun(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(ScriptRequests, "_request_rerun_locked", ScriptRequests._request_rerun_locked)
-    seams.a_timer_brings_no_news()
-    seams.a_timer_brings_no_news()
+    seams.one_news_a_message()
+    seams.one_news_a_message()
 
-    def says(value: str, **how: Any) -> RerunData:
+    def says(value: str, press: bool | None = None, event: str = "", state: str = "", **how: Any) -> RerunData:
         states = WidgetStates()
         states.widgets.add(id="scenario", string_value=value)
+        if press is not None:
+            states.widgets.add(id="button", trigger_value=press)
+        if event:
+            states.widgets.add(id="stage events", json_trigger_value=event)
+        if state:
+            states.widgets.add(id="stage", json_value=state)
         return RerunData(widget_states=states, **how)
 
-    def taken(*asked: RerunData) -> list[str]:
+    def taken(*asked: RerunData) -> list[Any]:
         requests = ScriptRequests()
         for each in asked:
             requests.request_rerun(each)
-        return [widget.string_value for widget in requests.on_scriptrunner_ready().rerun_data.widget_states.widgets]
+        widgets = requests.on_scriptrunner_ready().rerun_data.widget_states.widgets
+        return [getattr(widget, widget.WhichOneof("value")) for widget in widgets]
 
     timer = says("where it was", fragment_id="clock", is_auto_rerun=True)
     assert taken(says("moved"), timer) == ["moved"]
     assert taken(says("moved"), timer, says("moved on")) == taken(timer, says("moved on")) == ["moved on"]
     assert taken(timer) == ["where it was"]
+    assert taken(says("moved"), says("where it was", press=True)) == ["moved", True]
+    assert taken(says("moved"), says("where it was", event="click")) == ["moved", "click"]
+    assert taken(says("moved", state="old"), says("where it was", event="click", state="new")) == ["moved", "click", "new"]
+    assert taken(says("moved", press=True), says("moved on", press=False)) == ["moved on", True], "a move is news"
+    assert taken(says("where it was", press=True)) == ["where it was", True]
 
 
 class Queue:
