@@ -62,6 +62,7 @@ class Visit(Generic[S]):
     address: dict[str, list[str]] = field(default_factory=dict)  # the query as last seen or written
     touched: bool = False  # changed since the address was last written
     left: deque = field(default_factory=lambda: deque(maxlen=16))  # addresses that we have written over
+    unheard: bool = False  # the browser has asked for this run from one of them
     moves: list = field(default_factory=list)  # what the reader did, to be carried out by the next run
     trials: dict[str, Trial] = field(default_factory=dict)  # control → what was given to it, while it is tried
     drops: dict[str, int] = field(default_factory=dict)  # place for files → how often what lay there was refused
@@ -207,16 +208,19 @@ class Visit(Generic[S]):
         return share.write(self.spec, self.scenario, self.present, self.hide if hide is None else hide, step)
 
     def write_address(self) -> None:
-        """Put the query into the address bar if something has changed."""
-        if not self.touched:
+        """Put the query into the address bar if something has changed, and again while the browser shows an older one: what
+        a run says after a newer one has taken its place never gets there. A browser that has it already takes no notice.
+        """
+        if not (self.touched or self.unheard):
             return
         query = self.query()
         address = {name: [value] for name, value in query.items()}
-        if address != self.address:
+        if address != self.address or self.unheard:
             st.query_params.from_dict(query)  # may end this run before anything is sent: then the next run writes
+        if address != self.address:
             self.left.append(self.address)
             self.address = address
-        self.touched = False
+        self.touched = self.unheard = False
 
 
 @dataclass(frozen=True)
@@ -368,6 +372,7 @@ def visit(slug: str, cls: type[Spec], scenarios: Mapping[str, Spec], controls: S
             known.address, known.touched = {}, True
             return known
         stale = raw in known.left and not seams.went_back()
+        known.unheard = stale and raw != known.address
         if known.touched or raw == known.address or stale:
             return known
     link = _read(cls, whole, scenarios, controls)

@@ -227,6 +227,19 @@ def test_an_address_that_could_not_be_sent_is_written_by_the_next_run(monkeypatc
     assert bar.calls == 2
 
 
+def test_an_address_that_never_reached_the_browser_is_written_again():
+    """What a run says once a newer one has taken its place is not sent, and the run does not hear of that."""
+    at = opened(v="1", scenario="long")
+    before = dict(at.query_params)
+    set_box(at, "steps", 77)
+    written = dict(at.query_params)
+    assert written != before
+    at.query_params.clear()
+    at.query_params.update(before)
+    at.run()
+    assert visited(at).spec.steps == 77 and dict(at.query_params) == written
+
+
 def test_a_link_s_values_reach_the_widgets():
     at = opened(step_size="0.123", steps="55", kind="reflected", formula="x*x", broken="on", seed="9")
     assert at.number_input(key="demo/step_size/box").value == 0.123
