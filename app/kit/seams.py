@@ -29,7 +29,7 @@ from streamlit.runtime.media_file_manager import MediaFileMetadata
 from streamlit.runtime.media_file_storage import MediaFileKind
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import ScriptRunner, get_script_run_ctx
-from streamlit.runtime.scriptrunner_utils.script_requests import RerunData, ScriptRequests, ScriptRequestType
+from streamlit.runtime.scriptrunner_utils.script_requests import RerunData, ScriptRequests, ScriptRequestType, _coalesce_widget_states
 from streamlit.runtime.state.query_params import EMBED_QUERY_PARAMS_KEYS
 from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
 
@@ -227,6 +227,44 @@ def one_news_a_message() -> None:
         return done
 
     requests._request_rerun_locked = put_together_with_what_was_done
+
+
+def what_was_not_taken_up_goes_on() -> None:
+    """From now on a message whose run has not begun is not lost to the next one.
+
+    For a run of the page Streamlit stops the run under way at once, and what that one had not yet looked at stops with it:
+    a button that was pressed while the thread of its run was started, an event of the stage that waited for its turn.
+    """
+    rerun = AppSession.request_rerun
+    if hasattr(rerun, "goes_on"):
+        return
+
+    @functools.wraps(rerun)
+    def rerun_with_what_waits(session: AppSession, asked: ClientState | None) -> None:
+        runner: Any = session._scriptrunner
+        if asked is not None and not asked.fragment_id and runner is not None:
+            waiting = _taken_back(runner._requests, asked.page_script_hash)
+            if waiting is not None:
+                told = ClientState()
+                told.CopyFrom(asked)
+                told.widget_states.CopyFrom(_coalesce_widget_states(waiting, _without_old_news(waiting, asked.widget_states)))
+                asked = told
+        rerun(session, asked)
+
+    rerun_with_what_waits.goes_on = True  # type: ignore[attr-defined]
+    sessions: Any = AppSession
+    sessions.request_rerun = rerun_with_what_waits
+
+
+def _taken_back(requests: Any, page: str) -> WidgetStates | None:
+    """What waits for its run on this page, which will not begin; None where nothing waits."""
+    with requests._lock:
+        waits = requests._state == ScriptRequestType.RERUN and requests._rerun_data.page_script_hash == page
+        if not waits or requests._rerun_data.widget_states is None:
+            return None
+        requests._state = ScriptRequestType.STOP
+        states: WidgetStates = requests._rerun_data.widget_states
+        return states
 
 
 PRESSES = ("trigger_value", "string_trigger_value", "chat_input_value", "json_trigger_value")  # values that are gone when they are told

@@ -27,6 +27,7 @@ def parts(slugs: Iterable[str]) -> dict[str, Any]:
     seams.page_of_its_own()
     seams.one_lock_a_session()
     seams.one_news_a_message()
+    seams.what_was_not_taken_up_goes_on()
     seams.picture_first()
     seams.run_again_when_back()
     return {

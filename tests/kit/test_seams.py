@@ -309,6 +309,46 @@ def test_a_message_about_something_else_does_not_undo_a_move_whose_run_has_not_b
     assert taken(says("where it was", press=True)) == ["where it was", True]
 
 
+def test_what_waits_for_its_run_goes_on_with_the_next_message(monkeypatch: pytest.MonkeyPatch):
+    """Streamlit stops a runner whose thread has not begun, and a press with it."""
+    ran: list[ClientState] = []
+    monkeypatch.setattr(AppSession, "request_rerun", lambda session, asked: ran.append(asked))
+    seams.what_was_not_taken_up_goes_on()
+    seams.what_was_not_taken_up_goes_on()
+
+    def says(press: bool, scenario: str, **how: Any) -> ClientState:
+        states = WidgetStates()
+        states.widgets.add(id="button", trigger_value=press)
+        states.widgets.add(id="scenario", string_value=scenario)
+        return ClientState(**{"page_script_hash": "hmc", "widget_states": states, **how})
+
+    def waiting(told: ClientState) -> SimpleNamespace:
+        requests = ScriptRequests()
+        requests.request_rerun(RerunData(widget_states=told.widget_states, page_script_hash=told.page_script_hash))
+        return SimpleNamespace(_requests=requests)
+
+    def heard(runner: SimpleNamespace | None, told: ClientState) -> dict[str, Any]:
+        session = AppSession.__new__(AppSession)
+        session._state, session._scriptrunner = AppSessionState.SHUTDOWN_REQUESTED, runner
+        session.request_rerun(told)
+        return {widget.id: getattr(widget, widget.WhichOneof("value")) for widget in ran.pop().widget_states.widgets}
+
+    begun = waiting(says(True, "before"))
+    begun._requests.on_scriptrunner_ready()
+    assert heard(begun, says(False, "after")) == {"button": False, "scenario": "after"}, "its run has begun"
+    assert heard(None, says(False, "after")) == {"button": False, "scenario": "after"}
+    late = waiting(says(True, "before"))
+    assert heard(late, says(False, "after")) == {"button": True, "scenario": "after"}
+    assert late._requests.on_scriptrunner_ready().type.name == "STOP", "it is not done twice"
+    assert heard(waiting(says(False, "moved")), says(True, "where it was")) == {"button": True, "scenario": "moved"}
+    assert heard(waiting(says(True, "before")), says(False, "after", fragment_id="clock"))["button"] is False, (
+        "Streamlit puts these together"
+    )
+    assert heard(waiting(says(True, "before", page_script_hash="nuts")), says(False, "after"))["button"] is False, (
+        "a press on a page that is left"
+    )
+
+
 class Queue:
     """Stands for what a session has to say to its browser."""
 
