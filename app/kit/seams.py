@@ -23,13 +23,20 @@ from streamlit import runtime
 from streamlit.proto.AutoRerun_pb2 import AutoRerun
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
+from streamlit.proto.WidgetStates_pb2 import WidgetStates
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.media_file_manager import MediaFileMetadata
 from streamlit.runtime.media_file_storage import MediaFileKind
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import ScriptRunner, get_script_run_ctx
-from streamlit.runtime.scriptrunner_utils.script_requests import RerunData, ScriptRequests, ScriptRequestType, _coalesce_widget_states
+from streamlit.runtime.scriptrunner_utils.script_requests import (
+    _TRIGGER_PROTO_FIELDS,
+    RerunData,
+    ScriptRequests,
+    ScriptRequestType,
+    _coalesce_widget_states,
+    _has_active_trigger_value,
+)
 from streamlit.runtime.state.query_params import EMBED_QUERY_PARAMS_KEYS
 from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
 
@@ -221,8 +228,7 @@ def one_news_a_message() -> None:
     def put_together_with_what_was_done(self: Any, asked: RerunData) -> bool:
         waiting = self._rerun_data.widget_states if self._state == ScriptRequestType.RERUN else None
         if waiting is not None:
-            news = None if asked.is_auto_rerun else _without_old_news(waiting, asked.widget_states)
-            asked = dataclasses.replace(asked, widget_states=news)
+            asked = dataclasses.replace(asked, widget_states=_news(waiting, asked))
         done: bool = put_together(self, asked)
         return done
 
@@ -247,7 +253,7 @@ def what_was_not_taken_up_goes_on() -> None:
             if waiting is not None:
                 told = ClientState()
                 told.CopyFrom(asked)
-                told.widget_states.CopyFrom(_coalesce_widget_states(waiting, _without_old_news(waiting, asked.widget_states)))
+                told.widget_states.CopyFrom(_coalesce_widget_states(waiting, _news(waiting, asked)))
                 asked = told
         rerun(session, asked)
 
@@ -267,25 +273,22 @@ def _taken_back(requests: Any, page: str) -> WidgetStates | None:
         return states
 
 
-PRESSES = ("trigger_value", "string_trigger_value", "chat_input_value", "json_trigger_value")  # values that are gone when they are told
 COMPONENT = "json_value"  # a component may tell its state and an event in one message
 
 
-def _without_old_news(waiting: WidgetStates, told: WidgetStates | None) -> WidgetStates | None:
-    """What a message says of the widgets, `waiting` being what those before it said: beside a press, nothing new of
-    others. (Not so where `st.form` holds values back until its button is pressed: no page has one.)
+def _news(waiting: WidgetStates, asked: RerunData | ClientState) -> WidgetStates | None:
+    """What a message says of the widgets, `waiting` being what those before it said: a timer's nothing, one of a press
+    nothing of others. (Not so where `st.form` holds values back until its button is pressed: no page has one.)
     """
-    if told is None or not any(_is_press(state) for state in told.widgets):
+    told: WidgetStates | None = asked.widget_states
+    if asked.is_auto_rerun or told is None:
+        return None
+    if not any(_has_active_trigger_value(state) for state in told.widgets):
         return told
-    kept = {state.id: state for state in waiting.widgets if state.WhichOneof("value") not in (*PRESSES, COMPONENT)}
+    kept = {state.id: state for state in waiting.widgets if state.WhichOneof("value") not in _TRIGGER_PROTO_FIELDS | {COMPONENT}}
     found = WidgetStates()
     found.widgets.extend(kept.get(state.id, state) for state in told.widgets)
     return found
-
-
-def _is_press(state: WidgetState) -> bool:
-    kind = state.WhichOneof("value")
-    return kind in PRESSES and bool(getattr(state, kind))
 
 
 BACK = "back"  # stands where a browser names the fragment that it wants to be run

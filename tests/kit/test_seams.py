@@ -307,6 +307,9 @@ def test_a_message_about_something_else_does_not_undo_a_move_whose_run_has_not_b
     assert taken(says("moved", state="old"), says("where it was", event="click", state="new")) == ["moved", "click", "new"]
     assert taken(says("moved", press=True), says("moved on", press=False)) == ["moved on", True], "a move is news"
     assert taken(says("where it was", press=True)) == ["where it was", True]
+    moved_on = says("moved on")
+    moved_on.widget_states.widgets.add(id="menu").string_trigger_value.SetInParent()
+    assert taken(says("moved"), moved_on)[0] == "moved on", "a menu of which nothing was chosen is no press"
 
 
 def test_what_waits_for_its_run_goes_on_with_the_next_message(monkeypatch: pytest.MonkeyPatch):
@@ -341,6 +344,7 @@ def test_what_waits_for_its_run_goes_on_with_the_next_message(monkeypatch: pytes
     assert heard(late, says(False, "after")) == {"button": True, "scenario": "after"}
     assert late._requests.on_scriptrunner_ready().type.name == "STOP", "it is not done twice"
     assert heard(waiting(says(False, "moved")), says(True, "where it was")) == {"button": True, "scenario": "moved"}
+    assert heard(waiting(says(False, "moved")), says(False, "where it was", is_auto_rerun=True))["scenario"] == "moved"
     assert heard(waiting(says(True, "before")), says(False, "after", fragment_id="clock"))["button"] is False, (
         "Streamlit puts these together"
     )
