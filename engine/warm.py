@@ -12,8 +12,9 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from itertools import islice
 from multiprocessing import get_context
 
 import numpy as np
@@ -164,31 +165,17 @@ def fill(processes: int, report: Report | None = None) -> float:
     """
     begin = time.perf_counter()
     names = [name for name, _ in tasks()]
-    done = 0
     with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
-        share_of = {pool.submit(_run, share): share for share in _shares(names)}
-        for finished in as_completed(share_of):
-            finished.result()
-            done += len(share_of[finished])
+        for done, _ in enumerate(pool.map(_run_one, range(len(names)))):
             if report:
-                report(done - 1, len(names), names[share_of[finished][-1]])
+                report(done, len(names), names[done])
     _cache.note_full()
     return time.perf_counter() - begin
 
 
-def _shares(names: list[str]) -> list[list[int]]:
-    """The tasks that one process takes at a time: those of the jumps together, which have most of their kernels in common,
-    and would compile them twice beside each other; and before all others, for they take longest.
-    """
-    jumps = [i for i, name in enumerate(names) if name.startswith("jumps")]
-    return [jumps, *([i] for i in range(len(names)) if i not in jumps)]
-
-
-def _run(indices: list[int]) -> None:
-    """Some tasks, in a process of the pool."""
-    everything = list(tasks())
-    for index in indices:
-        everything[index][1]()
+def _run_one(index: int) -> None:
+    """One task, in a process of the pool."""
+    next(islice(tasks(), index, None))[1]()
 
 
 def _print(done: int, total: int, name: str) -> None:

@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser import mentions, stills
 from tests.browser.conftest import Lab, player
+from tests.pace import slower
 
 STORY = """
 from app.kit import story
@@ -101,7 +102,7 @@ def test_a_play_that_never_rests_is_seen(altered_demo: Lab, request: pytest.Fixt
         page.wait_for_timeout(8_000)
         assert stage.get_attribute("data-playing") == "true"
     else:
-        expect(stage).to_have_attribute("data-playing", "false")
+        expect(stage).to_have_attribute("data-playing", "false", timeout=5_000 * slower())
 
 
 @pytest.mark.parametrize("altered_demo", [telling("[The walk](#at=walk.posterior).", LATE)], indirect=True, ids=["late"])

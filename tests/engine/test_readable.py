@@ -505,7 +505,7 @@ def test_annealed_importance(name, resample, variant):
 )
 def test_learned_scales_of_a_prior(weights, variant):
     network, x, y = beside.small_regression()
-    draws = 40 if variant == "exact" else 10  # a wrong prior makes long trees
+    draws = N if (weights, variant) == ("per_layer", "exact") else 40  # a wrong prior makes long trees
     settings = {"weights": weights, "chains": 1, "draws": draws, "warmup": 0, "tuning": "fixed", "noise": "learned", "seed": 5}
     if weights == "per_input":
         settings["width_scaling"] = "yes"

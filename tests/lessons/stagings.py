@@ -132,7 +132,8 @@ def _draws(lesson: Lesson) -> list[Draw]:
 def _grown(grow: Callable[[Any, Job], bytes | None], transitions: float) -> Draw:
     def draw(spec: Spec, _: None) -> bytes:
         job = _Beginning(transitions)
-        return grow(spec, job) or job.blobs[-1]
+        whole = grow(spec, job)
+        return job.blobs[-1] if job.cancelled else whole
 
     return draw
 

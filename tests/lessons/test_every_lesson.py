@@ -30,7 +30,7 @@ def test_the_page_shows_every_scenario(slug, scenario):
     assert app.session_state[f"visit/{slug}"].spec == SCENARIOS[slug][scenario]
 
 
-ROUGH = kept.Store(500_000_000)  # that no other test takes what is in it for exact
+ROUGH = kept.Store(100_000_000)  # that no other test takes what is in it for exact
 
 
 @pytest.fixture

@@ -42,4 +42,5 @@ def computed(slug: str, seed: int) -> float:
 
 @pytest.mark.parametrize("slug", [pytest.param(slug, marks=() if slug in SAMPLE else pytest.mark.long) for slug in ENTRIES])
 def test_what_is_computed_behind_a_reader_gives_way(slug):
-    assert computed(slug, 71) < LONGEST or computed(slug, 72) < LONGEST  # the first may have to load kernels
+    computed(slug, 71)  # kernels are loaded
+    assert computed(slug, 72) < LONGEST

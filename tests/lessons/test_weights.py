@@ -232,6 +232,11 @@ def test_the_p_values_of_the_gradient_are_uniform(monkeypatch):
     assert kstest(p, "uniform").pvalue > 1e-4
 
 
+def test_the_right_kernel_passes():
+    (kernel,) = analysis.kernels(BY_ID["gap"])
+    assert overall(proofs(kernel, 3)) == "pass"
+
+
 @pytest.mark.parametrize("fault", ["data_ignored", "aliased_momentum", "prior_forgotten"])
 def test_a_wrong_kernel_is_red(fault):
     (kernel,) = analysis.kernels(BY_ID["gap"])
