@@ -38,10 +38,10 @@ def faults(lesson: Lesson, step: story.Step) -> list[str]:
     except (SpecError, TypeError) as problem:
         return [str(problem)]
     found: list[str] = []
-    for draw in _draws(lesson):
+    for draw in _draws(lesson, step):
         found = _faults_in(lesson, step, spec, draw)
         if not found:
-            break  # what a beginning has, the whole run has
+            break
     return [*_vain(lesson, step, spec), *_undrawable(lesson, step, spec), *found]
 
 
@@ -122,10 +122,15 @@ class _Beginning(Job):
         self.cancelled = scene.header(blob)["steps"] >= self.transitions
 
 
-def _draws(lesson: Lesson) -> list[Draw]:
-    """How the picture of a run is drawn: of a long one first some beginnings, then the whole."""
+def _draws(lesson: Lesson, step: story.Step) -> list[Draw]:
+    """How the picture of a run is drawn: of a long one first some beginnings, then the whole, which has their marks. Lines
+    of the card may go before the end: a step that names some is looked for in the whole alone.
+    """
     grow = lesson.grow
-    return [lesson.scene] if grow is None else [lesson.scene, _grown(grow, BEGINNING), _grown(grow, math.inf)]
+    if grow is None:
+        return [lesson.scene]
+    beginnings = [] if any(address.startswith("card.") for address in step.mentions) else [lesson.scene, _grown(grow, BEGINNING)]
+    return [*beginnings, _grown(grow, math.inf)]
 
 
 @functools.cache

@@ -8,8 +8,10 @@ import itertools
 import pytest
 
 from app.kit import share, story
+from app.kit.player import scene
 from app.kit.words import Where
 from engine import kept
+from engine.spec import Spec
 from lessons.families.growing import evidence
 from tests.lessons import stagings
 from tests.lessons.pages import ENTRIES, Job, module, page
@@ -40,20 +42,41 @@ def rough_evidence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evidence, "_deep_enough", lambda network, spec: spec.replace(particles=16, islands=4, moves=1))
 
 
+def brief(slug: str) -> Spec:
+    """The first scenario of a lesson; of a run that grows for seconds its first part is made as all of it is."""
+    spec = module(slug, "page").LESSON.scenarios[0].spec
+    if not {"sweeps", "burn"} <= spec.declarations().keys():
+        return spec
+    return spec.replace(sweeps=150, burn=20, **({"highest": 6} if "highest" in spec.declarations() else {}))
+
+
 @pytest.mark.usefixtures("rough_evidence")
 @pytest.mark.parametrize("slug", ENTRIES)
 def test_the_same_settings_give_the_same_picture(slug):
     """Byte for byte: nothing in it is left to chance or to a clock."""
-    lesson = module(slug, "page").LESSON
-    spec = lesson.scenarios[0].spec
-    if {"sweeps", "burn"} <= spec.declarations().keys():  # a run that grows for seconds: its first part is made as all of it is
-        spec = spec.replace(sweeps=150, burn=20, **({"highest": 6} if "highest" in spec.declarations() else {}))
+    lesson, spec = module(slug, "page").LESSON, brief(slug)
 
     def picture() -> bytes:
         kept.store.forget()
         return lesson.grow(spec, Job()) if lesson.grow is not None else lesson.scene(spec, None)
 
     assert picture() == picture()
+
+
+@pytest.mark.usefixtures("rough_evidence")
+@pytest.mark.parametrize("slug", [slug for slug in ENTRIES if module(slug, "page").LESSON.grow is not None])
+def test_the_whole_run_has_the_marks_of_its_beginnings(slug):
+    """So what a story directs may be looked for in a beginning."""
+    lesson, spec = module(slug, "page").LESSON, brief(slug)
+    job = Job()
+    whole = lesson.grow(spec, job)
+    for blob in (lesson.scene(spec, None), *job.blobs):
+        assert marks(blob) <= marks(whole)
+
+
+def marks(blob: bytes) -> set[str]:
+    """The marks of a picture by panel and role."""
+    return {f"{panel['id']}.{layer['role']}" for panel in scene.header(blob)["panels"] for layer in panel["layers"]}
 
 
 @pytest.mark.parametrize("slug,scenario", PAGES)
