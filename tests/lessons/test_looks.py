@@ -6,6 +6,8 @@ A look a slice, `turns.SLICE` of a core, and what a call takes that was begun be
 from __future__ import annotations
 
 import datetime
+import gc
+import time
 
 import pytest
 
@@ -15,6 +17,7 @@ from engine.spec import Spec
 from engine.turns import AFTER, Claim, Turns
 from tests.fuzz import lesson_of
 from tests.lessons.pages import ENTRIES, Job
+from tests.pace import slower
 
 LONGEST = 0.3  # s of CPU between two looks; the longest call takes half of it on a quiet machine
 EACH_DAY = 4
@@ -40,7 +43,21 @@ def computed(slug: str, seed: int) -> float:
     return claim.longest
 
 
+@pytest.fixture
+def what_is_there_stays():
+    """As in the product after its start: what earlier tests left is not looked over by each collection of garbage, which
+    took 0.2 s of whatever computed then.
+    """
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
+@pytest.mark.usefixtures("what_is_there_stays")
 @pytest.mark.parametrize("slug", [pytest.param(slug, marks=() if slug in SAMPLE else pytest.mark.long) for slug in ENTRIES])
 def test_what_is_computed_behind_a_reader_gives_way(slug):
     computed(slug, 71)  # kernels are loaded
-    assert computed(slug, 72) < LONGEST
+    before = slower(time.thread_time)
+    longest = computed(slug, 72)
+    assert longest < LONGEST * max(before, slower(time.thread_time))
