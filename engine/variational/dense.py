@@ -26,13 +26,16 @@ from engine.variational.fused import (
     ONE,
     ROW,
     TWO,
+    Decay,
     Key,
     Pace,
     Single,
     WeightBlocks,
     adam,
+    decaying,
     exp,
     fill_normal,
+    inlined,
     inverse_softplus,
     single_kernel,
     softplus,
@@ -78,16 +81,23 @@ class Dense(WeightBlocks):
         else:
             _draw(self.blocks, self.weights, np.zeros(BLOCK, np.float32), *key)
 
-    def step(self, pace: Pace, signal: float, work: Workspace, key: Key, span: slice = ALL) -> None:
+    def step(self, pace: Pace | Decay, signal: float, work: Workspace, key: Key, span: slice = ALL) -> None:
         """Climb along the gradient that the minibatch left, and draw for the next.
 
+        pace : a `Decay` only under the Gaussian prior, and not for Flipout
         span : blocks that move; others may do so at the same time, in any order
         """
         share, first, second = self.prior
         start, blocks, weights, gradient = span.start or 0, self.blocks[span], self.flat(self.weights, span), self.flat(self.gradient, span)
         precision = np.float32(1.0 / first**2)
         seconds = self.flat(self.variances, span), self.flat(self.variance_gradient, span)
-        if self.way == LOCAL:
+        if isinstance(pace, Decay):
+            assert share == 1.0 and self.way != FLIPOUT
+            if self.way == LOCAL:
+                _step_local_decaying(blocks, weights, gradient, *seconds, precision, pace)
+            else:
+                _step_decaying(blocks, weights, gradient, start, np.zeros(BLOCK, np.float32), precision, pace, *key)
+        elif self.way == LOCAL:
             _step_local(blocks, weights, gradient, *seconds, precision, pace)
         elif self.way == FLIPOUT:
             _step_flipout(blocks, weights, gradient, *seconds, start, np.zeros(BLOCK, np.float32), precision, pace, *key)
@@ -182,6 +192,15 @@ def _draw_flipout(blocks, means, deviations, noise, first, second):
 # weight is (w - mean) / sd. Reading four bytes is quicker than a logarithm.
 
 
+@inlined
+def _slopes(mean, sd, w, g, precision, kl_weight):
+    """The ELBO's, along mean and rho, where the weight drawn is w and the log likelihood's slope there is g."""
+    inverse = ONE / sd
+    noise_now = (w - mean) * inverse
+    sd_gradient = g * noise_now - precision * sd + kl_weight * inverse
+    return g - precision * mean, sd_gradient * (ONE - exp(-sd))
+
+
 @single_kernel
 def _step(blocks, weights, gradient, start, noise, precision, pace, first, second):
     precision *= pace.kl_weight
@@ -191,13 +210,25 @@ def _step(blocks, weights, gradient, start, noise, precision, pace, first, secon
         w, g = moved(pointer(weights), b * BLOCK), moved(pointer(gradient), b * BLOCK)
         fill_normal(e, start + b, first, second)
         for i in range(BLOCK):
-            mean, sd = p[MEAN * ROW + i], p[SD * ROW + i]
-            inverse = ONE / sd
-            noise_now = (w[i] - mean) * inverse
-            sd_gradient = g[i] * noise_now - precision * sd + pace.kl_weight * inverse
-            mean = adam(p, MEAN, i, g[i] - precision * mean, pace.step_size, pace.correction)
-            rho = adam(p, RHO, i, sd_gradient * (ONE - exp(-sd)), pace.step_size, pace.correction)
-            sd, _ = softplus(rho)
+            along_mean, along_rho = _slopes(p[MEAN * ROW + i], p[SD * ROW + i], w[i], g[i], precision, pace.kl_weight)
+            mean = adam(p, MEAN, i, along_mean, pace.step_size, pace.correction)
+            sd, _ = softplus(adam(p, RHO, i, along_rho, pace.step_size, pace.correction))
+            p[SD * ROW + i] = sd
+            w[i] = mean + sd * e[i]
+
+
+@single_kernel
+def _step_decaying(blocks, weights, gradient, start, noise, precision, pace, first, second):
+    precision *= pace.kl_weight
+    e = pointer(noise)
+    for b in range(blocks.shape[0]):
+        p = moved(pointer(blocks), b * ROWS * ROW)
+        w, g = moved(pointer(weights), b * BLOCK), moved(pointer(gradient), b * BLOCK)
+        fill_normal(e, start + b, first, second)
+        for i in range(BLOCK):
+            along_mean, along_rho = _slopes(p[MEAN * ROW + i], p[SD * ROW + i], w[i], g[i], precision, pace.kl_weight)
+            mean = decaying(p, MEAN, i, along_mean, pace.step_size, pace.kept)
+            sd, _ = softplus(decaying(p, RHO, i, along_rho, pace.step_size, pace.kept))
             p[SD * ROW + i] = sd
             w[i] = mean + sd * e[i]
 
@@ -224,6 +255,13 @@ def _step_mixture(blocks, weights, gradient, start, noise, log_odds, precisions,
             w[i] = mean + sd * e[i]
 
 
+@inlined
+def _local_slopes(mean, sd, g, h, precision, kl_weight):
+    """The ELBO's, along mean and rho, where the log likelihood's are g along the mean and h along the variance."""
+    sd_gradient = TWO * h * sd - precision * sd + kl_weight / sd
+    return g - precision * mean, sd_gradient * (ONE - exp(-sd))
+
+
 @single_kernel
 def _step_local(blocks, means, gradient, variances, variance_gradient, precision, pace):
     precision *= pace.kl_weight
@@ -232,11 +270,24 @@ def _step_local(blocks, means, gradient, variances, variance_gradient, precision
         m, g = moved(pointer(means), b * BLOCK), moved(pointer(gradient), b * BLOCK)
         v, h = moved(pointer(variances), b * BLOCK), moved(pointer(variance_gradient), b * BLOCK)
         for i in range(BLOCK):
-            mean, sd = p[MEAN * ROW + i], p[SD * ROW + i]
-            sd_gradient = TWO * h[i] * sd - precision * sd + pace.kl_weight / sd
-            m[i] = adam(p, MEAN, i, g[i] - precision * mean, pace.step_size, pace.correction)
-            rho = adam(p, RHO, i, sd_gradient * (ONE - exp(-sd)), pace.step_size, pace.correction)
-            sd, _ = softplus(rho)
+            along_mean, along_rho = _local_slopes(p[MEAN * ROW + i], p[SD * ROW + i], g[i], h[i], precision, pace.kl_weight)
+            m[i] = adam(p, MEAN, i, along_mean, pace.step_size, pace.correction)
+            sd, _ = softplus(adam(p, RHO, i, along_rho, pace.step_size, pace.correction))
+            p[SD * ROW + i] = sd
+            v[i] = sd * sd
+
+
+@single_kernel
+def _step_local_decaying(blocks, means, gradient, variances, variance_gradient, precision, pace):
+    precision *= pace.kl_weight
+    for b in range(blocks.shape[0]):
+        p = moved(pointer(blocks), b * ROWS * ROW)
+        m, g = moved(pointer(means), b * BLOCK), moved(pointer(gradient), b * BLOCK)
+        v, h = moved(pointer(variances), b * BLOCK), moved(pointer(variance_gradient), b * BLOCK)
+        for i in range(BLOCK):
+            along_mean, along_rho = _local_slopes(p[MEAN * ROW + i], p[SD * ROW + i], g[i], h[i], precision, pace.kl_weight)
+            m[i] = decaying(p, MEAN, i, along_mean, pace.step_size, pace.kept)
+            sd, _ = softplus(decaying(p, RHO, i, along_rho, pace.step_size, pace.kept))
             p[SD * ROW + i] = sd
             v[i] = sd * sd
 

@@ -1,4 +1,4 @@
-"""Single-precision building blocks of the variational networks: functions, random numbers and Adam, written so that a
+"""Single-precision building blocks of the variational networks: functions, random numbers and step rules, written so that a
 loop over weights becomes vector instructions.
 
 A large network has a million weights with three variational parameters each, and every training step touches all of
@@ -17,6 +17,7 @@ Errors (single precision, in units of 6e-8): exp 2 relative on [-87, 87], log 1 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -27,6 +28,7 @@ from numba import extending, types
 from numpy.typing import NDArray
 
 from engine.networks.passes import moved, pointer
+from engine.variational.optimisers import Decaying
 
 intrinsic: Any = extending.intrinsic  # its own type says that calls take the typing context
 
@@ -42,6 +44,7 @@ SAMPLED, LOCAL, FLIPOUT = range(3)  # ways of weights with a distribution throug
 # So epsilon may stand under the root.
 BETA1, BETA2, EPSILON = np.float32(0.9), np.float32(0.999), np.float32(1e-16)
 _REST1, _REST2 = np.float32(1) - BETA1, np.float32(1) - BETA2
+_TAU = np.float32(Decaying.tau)
 
 ZERO, ONE, TWO, FOUR = np.float32(0), np.float32(1), np.float32(2), np.float32(4)
 A_HALF, THREE_HALVES = np.float32(0.5), np.float32(1.5)
@@ -278,6 +281,35 @@ def adam(block, row, i, gradient, step_size, correction):
     value = block[at] + step_size * m * inverse_root(v * correction + EPSILON)
     block[at] = value
     return value
+
+
+@inlined
+def decaying(block, row, i, gradient, step_size, kept):
+    """As `adam`, by the rule of `engine.variational.optimisers.Decaying`, whose average stands where Adam's second does.
+
+    step_size : the rule's, over the root of the step's number
+    kept : of the average, 1 - alpha; 0 in the first step
+    """
+    at = row * ROW + i
+    v = kept * block[at + 2 * ROW] + (ONE - kept) * gradient * gradient
+    block[at + 2 * ROW] = v
+    value = block[at] + step_size * gradient / (_TAU + square_root(v))
+    block[at] = value
+    return value
+
+
+class Decay(NamedTuple):
+    """How far the decaying rule goes in one step, see `decaying`, and how much the divergence counts in it."""
+
+    step_size: np.float32
+    kept: np.float32
+    kl_weight: np.float32
+
+
+def decay(step: int, step_size: float, kl_weight: float) -> Decay:
+    """For step number `step`, counted from 1; `kl_weight` as in `pace`."""
+    kept = 0.0 if step == 1 else 1.0 - Decaying.alpha
+    return Decay(np.float32(step_size / math.sqrt(step)), np.float32(kept), np.float32(kl_weight))
 
 
 class Pace(NamedTuple):

@@ -22,7 +22,7 @@ from engine.slices import Carried
 from engine.spec import Spec, SpecError, choice, integer, number, seed_field
 from engine.variational.dense import Dense
 from engine.variational.dropout import SCALINGS, Dropout, Point
-from engine.variational.fused import FLIPOUT, LOCAL, SAMPLED, Key, Pace, Single, key, normals, pace, signs
+from engine.variational.fused import FLIPOUT, LOCAL, SAMPLED, Decay, Key, Pace, Single, decay, key, normals, pace, signs
 from engine.variational.horseshoe import Horseshoe
 from engine.variational.minibatch import LIKELIHOODS, Shape, Workspace, train_pass
 from engine.variational.predict import MODES, Prediction, forward
@@ -32,6 +32,7 @@ from engine.variational.spike_and_slab_network import CERTAIN, SpikeAndSlab, pri
 METHODS = ("map", "gaussian", "mixture", "spike_and_slab", "mc_dropout", "concrete_dropout", "horseshoe")
 ESTIMATORS = {"gaussian": ("local", "weights", "flipout"), "mixture": ("weights",), "spike_and_slab": ("local", "relaxed", "score")}
 WAYS = {"local": LOCAL, "flipout": FLIPOUT}  # of the other estimators weights are sampled
+RULES = ("adam", "decaying")  # of steps, see `engine.variational.optimisers`
 INCLUSION_PRIORS = ("aic", "bic", "own")
 _WEIGHTS, _UNITS, OF_ACTIVATIONS = range(3)  # streams of random numbers within a step
 OF_PART = 4  # streams further, for the second part of a minibatch
@@ -70,7 +71,8 @@ class NetworkSpec(Spec):
     shrinkage: float = number(1.0, 1e-6, 1e3, "scale of the half-Cauchy prior on a layer's scale", log=True)
     epochs: int = integer(20, 1, 100_000, "passes through the data", log=True)
     batch: int = integer(100, 1, 100_000, "samples in a minibatch; at most all", log=True)
-    step_size: float = number(0.01, 1e-7, 10.0, "Adam's, for means and standard deviations", log=True)
+    optimiser: str = choice("adam", RULES, "rule of the steps; the decaying one is for a normal prior, not for Flipout")
+    step_size: float = number(0.01, 1e-7, 100.0, "the rule's, for means and standard deviations", log=True)
     inclusion_step_size: float = number(0.02, 0.0, 10.0, "Adam's, for log odds of inclusion, keep and scales")
     inclusion_epochs: int = integer(0, 0, 100_000, "epochs until inclusion_step_size falls to step_size; 0: it does not")
     final_step_size: float = number(0.1, 1e-4, 1.0, "what is left of the step sizes at the end", log=True)
@@ -92,6 +94,8 @@ class NetworkSpec(Spec):
             raise SpecError("estimator", f"{self.estimator!r} is not for {self.method}: it must be {known}")
         if self.inclusion_epochs and self.method != "spike_and_slab":
             raise SpecError("inclusion_epochs", f"is of the inclusion of weights; {self.method} has none")
+        if self.optimiser != "adam" and (self.method != "gaussian" or self.estimator == "flipout"):
+            raise SpecError("optimiser", f"{self.optimiser!r} is for gaussian, by the estimators local and weights")
         if self.warm_up and self.method not in ESTIMATORS:
             raise SpecError("warm_up", f"is of the KL of {', '.join(ESTIMATORS)}; {self.method} has none that could be weighted")
 
@@ -361,11 +365,7 @@ class NetworkRun(Carried):
         step = self.completed + 1
         rows = self._order[within * self.batch : (within + 1) * self.batch]
         energy, right = self._pass(rows, step)
-        left = spec.final_step_size ** (self.completed / self.total)
-        early = not spec.inclusion_epochs or self.completed < spec.inclusion_epochs * self.steps_per_epoch
-        inclusion = 0.0 if self._frozen else spec.inclusion_step_size if early else spec.step_size
-        rule = pace(step, spec.step_size * left, inclusion * left, self.kl_weight)
-        self._move(rule, energy - self._baseline, key(spec.seed, step, _WEIGHTS))
+        self._move(self._rule(step), energy - self._baseline, key(spec.seed, step, _WEIGHTS))
         self._baseline += _BASELINE_RATE * (energy - self._baseline)
         self.completed = step
         self._energy += energy
@@ -375,6 +375,16 @@ class NetworkRun(Carried):
             self._report()
         if step in self._snapshot_steps:
             self._keep_snapshot()
+
+    def _rule(self, step: int) -> Pace | Decay:
+        """How far step number `step` goes."""
+        spec = self.spec
+        left = spec.final_step_size ** (self.completed / self.total)
+        if spec.optimiser == "decaying":
+            return decay(step, spec.step_size * left, self.kl_weight)
+        early = not spec.inclusion_epochs or self.completed < spec.inclusion_epochs * self.steps_per_epoch
+        inclusion = 0.0 if self._frozen else spec.inclusion_step_size if early else spec.step_size
+        return pace(step, spec.step_size * left, inclusion * left, self.kl_weight)
 
     def _pass(self, rows: NDArray[np.int64], step: int) -> tuple[float, int]:
         """Log likelihood of the samples `rows`, times n / their number, and how many of them are classified right."""
@@ -428,7 +438,7 @@ class NetworkRun(Carried):
             fill(work.spread, *key(seed, step, OF_ACTIVATIONS + OF_PART * number))
             signs(work.signs, *key(seed, step, OF_INPUTS + OF_PART * number))
 
-    def _move(self, rule: Pace, signal: float, draw: Key) -> None:
+    def _move(self, rule: Pace | Decay, signal: float, draw: Key) -> None:
         """Climb, on two cores where the weights are many."""
         posterior, work = self.posterior, self._works[0]
         if len(self._works) == 1 or self.spec.method == "map":
@@ -589,6 +599,8 @@ def warm() -> None:
     for method in METHODS:
         for estimator in ESTIMATORS.get(method, ("default",)):
             fit_network(x, y, method=method, estimator=estimator, hidden=(2,), epochs=1).predict(x)
+    for estimator in ("local", "weights"):
+        fit_network(x, y, method="gaussian", estimator=estimator, optimiser="decaying", hidden=(2,), epochs=1)
 
 
 def changed(spec: AnySpec, **settings: Any) -> AnySpec:

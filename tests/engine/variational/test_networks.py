@@ -21,9 +21,11 @@ from engine.networks import predictive
 from engine.networks.passes import ACTIVATIONS
 from engine.spec import SpecError
 from engine.variational import fused
+from engine.variational.dense import Dense
 from engine.variational.dropout import Dropout
 from engine.variational.minibatch import Shape
 from engine.variational.network import METHODS, NetworkSpec, fit_network, start_network
+from engine.variational.optimisers import Decaying, ascend
 from engine.variational.predict import forward
 from engine.variational.selection import connected, select_model
 from engine.variational.sparse import SparseLayers, worth_it
@@ -65,9 +67,12 @@ def content(run):
     )
 
 
-@pytest.mark.parametrize("method,estimator", CASES)
-def test_same_bytes_in_any_pieces_on_any_thread_after_pickling(method, estimator):
-    spec = NetworkSpec(hidden=(5, 4), method=method, estimator=estimator, epochs=6, batch=50, seed=7)
+@pytest.mark.parametrize(
+    "method,estimator,optimiser",
+    [*((*case, "adam") for case in CASES), ("gaussian", "local", "decaying"), ("gaussian", "weights", "decaying")],
+)
+def test_same_bytes_in_any_pieces_on_any_thread_after_pickling(method, estimator, optimiser):
+    spec = NetworkSpec(hidden=(5, 4), method=method, estimator=estimator, optimiser=optimiser, epochs=6, batch=50, seed=7)
     whole = start_network(X, Y, spec, snapshots=3)
     assert whole.advance(whole.total) == whole.total == 12
     pieces = start_network(X, Y, spec, snapshots=3)
@@ -99,6 +104,40 @@ def test_every_method_learns(digits, method, estimator):
     assert history.elbo == pytest.approx(history.energy - history.kl)
     assert 0.8 < history.accuracy[-5:].mean() <= 1.0  # of one draw of the weights each, with many left out
     assert history.step[-1] == run.total
+
+
+@pytest.mark.parametrize("way", [fused.LOCAL, fused.SAMPLED])
+def test_the_decaying_rule_moves_as_its_equation_says(way):
+    rng, kl_weight, prior_sd = np.random.default_rng(5), 0.5, 2.0
+    q = Dense(Shape((3, 100)), (1.0, prior_sd, 1.0), way)
+    mean, sd = rng.normal(size=400), rng.uniform(0.2, 2.0, 400)
+    q.set(mean, sd)
+    q.draw(fused.key(1, 0, 0))
+    rho, rule = fused.inverse_softplus(sd), Decaying(0.3).rule()
+    averages = {name: np.zeros(400) for name in ("mean", "rho")}
+    for step in range(1, 5):
+        g, h = rng.normal(0.0, 30.0, 400), rng.normal(0.0, 30.0, 400)
+        w = q.weights[:400].astype(float)
+        q.gradient[:400] = g
+        if way == fused.LOCAL:
+            q.variance_gradient[:400] = h
+        data = 2.0 * h * sd if way == fused.LOCAL else g * (w - mean) / sd
+        along_sd = data - kl_weight * (sd / prior_sd**2 - 1.0 / sd)
+        along_mean = g - kl_weight * mean / prior_sd**2
+        q.step(fused.decay(step, 0.3, kl_weight), 0.0, None, fused.key(1, step, 0))
+        ascend(rule, step, mean, along_mean, np.zeros(400), averages["mean"])
+        ascend(rule, step, rho, along_sd * -np.expm1(-sd), np.zeros(400), averages["rho"])
+        sd = np.log1p(np.exp(rho))
+        assert q.mean == pytest.approx(mean, abs=1e-4)
+        assert q.sd == pytest.approx(sd, abs=1e-4)
+
+
+@pytest.mark.parametrize("estimator", ["local", "weights"])
+def test_the_decaying_rule_learns(digits, estimator):
+    x, y, x_test, y_test = digits
+    settings = {"method": "gaussian", "estimator": estimator, "final_step_size": 1.0, "epochs": 60}
+    fit = fit_network(x, y, optimiser="decaying", step_size=0.1, **settings)
+    assert fit.predict(x_test, "MA", samples=50).accuracy(y_test) > 0.92
 
 
 def test_spike_and_slab_report(digits):
@@ -300,6 +339,8 @@ def test_the_rate_of_inclusion_falls_after_so_many_epochs():
         ({"method": "mixture", "estimator": "flipout"}, "estimator"),
         ({"method": "mc_dropout", "warm_up": 2}, "warm_up"),
         ({"method": "gaussian", "inclusion_epochs": 2}, "inclusion_epochs"),
+        ({"method": "mixture", "optimiser": "decaying"}, "optimiser"),
+        ({"method": "gaussian", "estimator": "flipout", "optimiser": "decaying"}, "optimiser"),
         ({"hidden": (0,)}, "hidden"),
         ({"hidden": (2.5,)}, "hidden"),
         ({"keep": 0.0}, "keep"),
