@@ -216,8 +216,8 @@ def judge(experiment: Experiment, cell: Cell, outcome: Outcome | None) -> Verdic
     not they are on this machine.
 
     It agrees where the gap is at most the rounding of the print and `SURE` standard errors, ours and its own, unless
-    these may be as large as `BLUNT` of the print, or a changed setting that was tried comes nearer: then it cannot be
-    told. If it does not agree, it differs where a changed setting that may be a reason agrees (see `_look`), or where the
+    these may be as large as `BLUNT` of the print, or a changed setting that was tried comes nearer than ours, which is not
+    within the rounding: then it cannot be told. If it does not agree, it differs where a changed setting that may be a reason agrees (see `_look`), or where the
     exact value is known and the print misses that too, however ours scatters; else it cannot be told as long as settings
     are not printed.
     """
@@ -238,7 +238,8 @@ def judge(experiment: Experiment, cell: Cell, outcome: Outcome | None) -> Verdic
         if SURE * scatter > BLUNT * abs(cell.printed) > 0.0:
             return Verdict(ours, exact, z, UNTOLD, WORDS.phrase("why.chance", gap=SURE * scatter))
         nearest, change = min(others, key=lambda other: abs(other[0].value - cell.printed), default=(ours, ""))
-        if abs(nearest.value - cell.printed) < abs(ours.value - cell.printed):
+        gap = abs(ours.value - cell.printed)
+        if gap > cell.half and abs(nearest.value - cell.printed) < gap:
             return Verdict(ours, exact, z, UNTOLD, WORDS.phrase("why.nearer", change=change, value=shown(nearest, cell)))
         return Verdict(ours, exact, z, AGREES, _within(ours, cell))
     looks = [_look(experiment, cell, outcome, key, change) for key, change in changes]

@@ -274,6 +274,7 @@ def _trained_on(run: NetworkRun, mask: str, asked: Training) -> NetworkFit:
 
 
 CHANGED = "coded"  # what follows the key of an outcome with the other settings
+SMALLER = "smaller"  # and by the network of the public code, in place of the text's
 
 
 def _table_part(family: str, data_set: str, layers: Sequence[int]) -> Callable[[int, str], Part]:
@@ -386,6 +387,9 @@ def _cells(family: str, data_set: str, layers: Sequence[int]) -> tuple[Cell, ...
             else cell
             for cell in cells
         ]
+    if tuple(layers) == PRINTED:
+        smaller = WORDS.phrase("hubin.smaller")
+        cells = [replace(cell, tried={f"{cell.key}, {SMALLER}": smaller}) if cell.parts == 1 else cell for cell in cells]
     return tuple(cells)
 
 
@@ -419,6 +423,7 @@ def _table(family: str, data_set: str, layers: Sequence[int] = CODED, *, seconds
         run=_table_part(family, data_set, layers),
         combine=_medians,
         cells=_cells(family, data_set, layers),
+        variants={SMALLER: _id(family, data_set, CODED)} if tuple(layers) == PRINTED else {},
         beside=tuple(ours),
     )
 

@@ -83,6 +83,7 @@ def test_verdicts_are_computed():
     assert verdict(cell, {"ours": 3.9}, ours=(2.1, 0.2)) == DIFFERS, "what is known exactly is known, however ours scatters"
     assert verdict(cell, ours=(2.2, 0.1), other=(2.1, 0.1)) == UNTOLD, "a changed setting comes nearer"
     assert verdict(cell, ours=(2.1, 0.1), other=(2.2, 0.1)) == AGREES
+    assert verdict(cell, ours=(2.02, 0.1), other=(2.0, 0.1)) == AGREES, "what is rounded to the print is the print"
     assert verdict(cell, ours=(2.4, 0.1), other=(2.3, 0.1)) == UNTOLD, "both settings are within chance of each other"
     assert judge(ANY, cell, None).why == "not run yet"
     assert judge(dataclasses.replace(ANY, needs=("boston",)), cell, None).why == "data: boston"
