@@ -88,7 +88,7 @@ def answer(page: Page, option: str | None = None) -> None:
         radio = options.get_by_role("radio", name=option, exact=True) if option else options.get_by_role("radio").first
         radio.check(force=True)
     lock = page.get_by_role("button", name="Lock my prediction and run")
-    expect(lock.and_(page.locator(":enabled"))).to_have_count(1)  # beside a stale one, perhaps, while a script runs
+    expect(lock.and_(page.locator(":enabled"))).to_have_count(1, timeout=PATIENT)  # beside a stale one, perhaps, while a script runs
     page.wait_for_selector(READY, timeout=PATIENT)
     lock.click()
     told = page.locator("[data-testid=player][data-cue$='/answered']")

@@ -1,4 +1,4 @@
-"""Scenes for the browser test of the player: `?scene=plain|inside|deaf|gallery|edit|grow|hostile|linked`.
+"""Scenes for the browser test of the player: `?scene=plain|inside|deaf|gallery|edit|grow|anew|hostile|linked`.
 
 Run by hand: link app/static beside a copy of this file as `static`, put the repository on PYTHONPATH, and
 `streamlit run player_demo.py --server.enableStaticServing true`.
@@ -260,10 +260,26 @@ def grow():
     player(scene.encode(), key="player")
 
 
+def other_draws():
+    """Another picture under the name of the one before: networks that have learnt more, a digit with one more stroke."""
+    seed = int(st.query_params.get("seed", "1")) + st.button("Other draws")
+    position, curves = draws(60, seed), draws(60, seed)[:, :1] * np.linspace(0.2, 1.0, 81)
+    scene = Scene(run="anew", steps=60, start=59, label="Draws, and everything that stays")
+    plane(scene, place=(0, 0, 1, 1), height=300).points(position, show="upto")
+    trails = scene.panel("trails", x=Axis("x", -4, 4), y=Axis("y", -4, 4), place=(1, 0, 1, 1), height=300)
+    trails.path(position, show="upto").arrows(position, position[::-1] * 0.5, show="upto")
+    trails.line(GRID, curves, show="upto")
+    marginal = scene.panel("marginal", x=Axis("x", -4, 4), place=(0, 1, 1, 1), height=200)
+    marginal.histogram(position[:, 0], bins=(-4, 4, 20))
+    votes = scene.panel("votes", y=Axis("share", 0, 1), place=(1, 1, 1, 1), height=200)
+    votes.counts((position[:, 0] > 0).astype(int), 2, ["left", "right"])
+    show(scene)
+
+
 def main():
     name = st.query_params.get("scene", "plain")
-    if name == "grow":
-        grow()
+    if name in ("grow", "anew"):
+        {"grow": grow, "anew": other_draws}[name]()
         return
     scenes = {
         "plain": lambda: plain(int(st.query_params.get("draws", "1000"))),

@@ -19,10 +19,17 @@ def test_a_first_visit(lab: Lab):
     run = str(stage.get_attribute("data-run"))
     lab.settled()
 
+    stage.get_by_role("button", name="All panels").click()
+    expect(stage).to_have_attribute("data-counts", re.compile(r"\d"))
     page.get_by_role("button", name="Clear").click()
     expect(card.get_by_text(re.compile(r"100 networks: 3 with"))).to_have_count(0)
     draw(page, pad, ONE)
-    expect(card.get_by_text(re.compile(r"^average of 100 networks: 1 with"))).to_be_visible()
+    told = card.get_by_text(re.compile(r"^average of 100 networks: 1 with"))
+    expect(told).to_be_visible()
+    lab.settled()
+    agree = re.search(r"(\d+) of them", told.inner_text())
+    assert agree is not None
+    expect(stage).to_have_attribute("data-counts", re.compile(rf"^\d+ {agree[1]} "))  # votes are those of this drawing
     expect(stage).to_have_attribute("data-run", run)  # the reader's place is kept
     point = r"0\.\d+%2C0\.\d+%2C0"
     expect(page).to_have_url(re.compile(f"drawing={point}%3B{point}&"))  # what lies on a line is left out

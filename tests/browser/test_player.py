@@ -522,6 +522,23 @@ def test_a_growing_run_plays_on(visit):
     expect(player).to_have_attribute("data-points-drawn", "1000")
 
 
+def test_of_another_picture_under_the_same_name_nothing_old_stays(visit, watched):
+    """Networks learn, a digit gets a stroke: marks that gather along the run are those of the new arrays, all of them."""
+
+    def picture():
+        return player.locator(".stage canvas").evaluate("canvas => canvas.toDataURL()")
+
+    player = visit("anew", seed=2)
+    wanted = picture()
+    player = visit("anew", seed=1)
+    assert picture() != wanted
+    watched.get_by_role("button", name="Other draws").click()
+    deadline = time.monotonic() + 10
+    while picture() != wanted:
+        assert time.monotonic() < deadline, "something of the picture before is still there"
+        time.sleep(0.1)
+
+
 def test_deep_link_under_a_base_path(watched, tmp_path):
     process, port = serve(tmp_path, "--server.baseUrlPath=lab/one")
     try:

@@ -65,3 +65,12 @@ export function sameArrays(layer, other) {
   return ARRAY_KEYS.every((key) => sameArray(layer[key] ?? null, other[key] ?? null))
     && band(layer).every((array, i) => sameArray(array, band(other)[i]));
 }
+
+// Whether the first `first` items are the same in two layers of so many; what is not by item is compared whole.
+export function beginAlike(layer, count, other, others, first) {
+  const begun = (array, items) => {
+    if (!array || array.shape[0] !== items) return array ?? null;
+    return { data: array.data.subarray(0, (first * array.data.length) / items) };
+  };
+  return ARRAY_KEYS.every((key) => sameArray(begun(layer[key], count), begun(other[key], others)));
+}

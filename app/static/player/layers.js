@@ -5,9 +5,9 @@
 const version = new URL(import.meta.url).search;
 const [
   { bands, isoline }, { colorTable }, { drawMarker, layerDash, layerShapes, markerStamp }, { font, TEXT },
-  { formatNumber },
+  { formatNumber }, { beginAlike },
 ] = await Promise.all(
-  ["isolines", "colormap", "palette", "axes", "format"].map((name) => import(`./${name}.js${version}`)),
+  ["isolines", "colormap", "palette", "axes", "format", "blob"].map((name) => import(`./${name}.js${version}`)),
 );
 
 const MANY = 200; // more points than this are drawn the more see-through the more there are
@@ -40,8 +40,16 @@ export class View {
   prepare() {}
 
   bind(layer) {
+    const [before, count] = [this.layer, this.count()];
     this.layer = layer;
-    if (layer.live) this.prepare(); // another picture, no longer one
+    const { kept } = this;
+    const stays = !kept || beginAlike(before, count, layer, this.count(), kept.done);
+    if (layer.live || !stays) this.prepare(); // another picture, no longer one
+  }
+
+  // What the items up to `done` have come to, for those that follow to be added: a drawing, or numbers; if anything.
+  get kept() {
+    return this.trail ?? null;
   }
 
   // Whether the drawing itself never changes; it may still come and go with a phase.
