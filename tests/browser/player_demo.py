@@ -254,7 +254,8 @@ def show(scene):
 
 @st.fragment(run_every=0.4)
 def grow():
-    steps = st.session_state.grown = min(1000, st.session_state.get("grown", 0) + 100)
+    each = int(st.query_params.get("each", "100"))
+    steps = st.session_state.grown = min(1000, st.session_state.get("grown", 0) + each)
     scene = Scene(run="grow", steps=steps, total=1000, label="A growing run", rate=400, autoplay=True)
     plane(scene, height=300).points(draws(1000)[:steps], show="upto", label="draws")
     player(scene.encode(), key="player")

@@ -135,6 +135,10 @@ def counts(player):
     return [int(k) for k in player.get_attribute("data-counts").split()]
 
 
+def picture(player):
+    return player.locator(".stage canvas").evaluate("canvas => canvas.toDataURL()")
+
+
 def saved(page, player, button):
     if not player.locator("details").evaluate("details => details.open"):
         player.locator("summary").click()
@@ -520,21 +524,23 @@ def test_a_growing_run_plays_on(visit):
     assert seen == sorted(seen), "the cursor went back"
     expect(player).to_have_attribute("data-playing", "false")
     expect(player).to_have_attribute("data-points-drawn", "1000")
+    grown = picture(player)
+    player = visit("grow", each=1000)
+    player.press("End")
+    expect(player).to_have_attribute("data-points-drawn", "1000")
+    assert picture(player) == grown, "early draws look like late ones"
 
 
 def test_of_another_picture_under_the_same_name_nothing_old_stays(visit, watched):
     """Networks learn, a digit gets a stroke: marks that gather along the run are those of the new arrays, all of them."""
 
-    def picture():
-        return player.locator(".stage canvas").evaluate("canvas => canvas.toDataURL()")
-
     player = visit("anew", seed=2)
-    wanted = picture()
+    wanted = picture(player)
     player = visit("anew", seed=1)
-    assert picture() != wanted
+    assert picture(player) != wanted
     watched.get_by_role("button", name="Other draws").click()
     deadline = time.monotonic() + 10
-    while picture() != wanted:
+    while picture(player) != wanted:
         assert time.monotonic() < deadline, "something of the picture before is still there"
         time.sleep(0.1)
 

@@ -366,7 +366,7 @@ class PointsView extends View {
   paint(context, range, cursor) {
     this.drawn = range[1] - range[0];
     if (this.trail) {
-      const alpha = this.alpha(this.count());
+      const alpha = this.alpha(this.count() / this.panel.share); // the same for the first draws and for those that are to come
       this.trail.draw(context, range[1], (sheet, from, to) => this.stampItems(sheet, from, to, alpha));
     } else if (this.single) {
       this.markItem(context, range[0]);

@@ -27,7 +27,7 @@ class PanelView {
     this.spec = spec;
     this.frame = frame;
     Object.assign(this, measures); // margins, yTicks, categories
-    this.steps = stage.scene.steps;
+    this.extent(stage.scene);
     this.palette = stage.palette;
     this.family = stage.family;
     this.ratio = stage.ratio;
@@ -87,15 +87,21 @@ class PanelView {
     this.back = null;
   }
 
+  // steps : that are there; share : of all that the run is to have
+  extent({ steps, total }) {
+    this.steps = steps;
+    this.share = steps / (total ?? steps);
+  }
+
   // Takes over the arrays of a newer blob of the same run; what is drawn already stays.
-  bind(spec, steps) {
+  bind(spec, scene) {
     let stillChanged = false;
     this.views.forEach((view, i) => {
       if (view.still && !sameArrays(view.layer, spec.layers[i])) stillChanged = true;
       view.bind(spec.layers[i]);
     });
     this.spec = spec;
-    this.steps = steps;
+    this.extent(scene);
     if (stillChanged) this.sort();
   }
 
@@ -233,7 +239,7 @@ export class Stage {
       const alike = old && old.signature === panelSignature(spec)
         && sameBox(old.frame, frames[i]) && sameBox(old.margins, measures[i].margins);
       if (alike && grows) {
-        old.bind(spec, scene.steps);
+        old.bind(spec, scene);
         return old;
       }
       const panel = new PanelView(spec, frames[i], measures[i], this);
