@@ -216,10 +216,10 @@ def judge(experiment: Experiment, cell: Cell, outcome: Outcome | None) -> Verdic
     not they are on this machine.
 
     It agrees where the gap is at most the rounding of the print and `SURE` standard errors, ours and its own, unless
-    these may be as large as `BLUNT` of the print, or a changed setting that was tried comes nearer than ours, which is not
-    within the rounding: then it cannot be told. If it does not agree, it differs where a changed setting that may be a reason agrees (see `_look`), or where the
-    exact value is known and the print misses that too, however ours scatters; else it cannot be told as long as settings
-    are not printed.
+    these may be as large as `BLUNT` of the print, or ours is beyond the rounding and a changed setting that was tried
+    comes nearer: then it cannot be told. If it does not agree, it differs where a changed setting that may be a reason
+    agrees (see `_look`), or where the exact value is known and the print misses that too, however ours scatters; else it
+    cannot be told as long as settings are not printed.
     """
     if outcome is None:
         why = WORDS.phrase("why.data", names=", ".join(experiment.needs)) if experiment.needs else WORDS.phrase("why.not_yet")
