@@ -66,11 +66,12 @@ export function sameArrays(layer, other) {
     && band(layer).every((array, i) => sameArray(array, band(other)[i]));
 }
 
-// Whether the first `first` items are the same in two layers of so many; what is not by item is compared whole.
-export function beginAlike(layer, count, other, others, first) {
+// Whether two layers, of `count` and of `others` items, have the same first `number` of them; what is not by item is
+// compared whole.
+export function beginAlike(layer, count, other, others, number) {
   const begun = (array, items) => {
     if (!array || array.shape[0] !== items) return array ?? null;
-    return { data: array.data.subarray(0, (first * array.data.length) / items) };
+    return { data: array.data.subarray(0, (number * array.data.length) / items) };
   };
   return ARRAY_KEYS.every((key) => sameArray(begun(layer[key], count), begun(other[key], others)));
 }

@@ -47,9 +47,9 @@ export class View {
     if (layer.live || !stays) this.prepare(); // another picture, no longer one
   }
 
-  // What the items up to `done` have come to, for those that follow to be added: a drawing, or numbers; if anything.
+  // What the items up to `done` have come to, for those that follow to be added: a drawing, or a tally; if anything.
   get kept() {
-    return this.trail ?? null;
+    return this.trail ?? this.tally;
   }
 
   // Whether the drawing itself never changes; it may still come and go with a phase.

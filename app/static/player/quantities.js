@@ -111,10 +111,6 @@ class Tally {
 }
 
 class CountsView extends BarsView {
-  get kept() {
-    return this.tally;
-  }
-
   prepare() {
     this.tally = new Tally(this.layer.labels.length, (i) => (i < this.layer.burn ? -1 : this.layer.values.data[i]));
   }
@@ -130,10 +126,6 @@ class CountsView extends BarsView {
 }
 
 class HistogramView extends View {
-  get kept() {
-    return this.tally;
-  }
-
   prepare() {
     const [low, high, number] = this.layer.bins;
     const width = (high - low) / number;
