@@ -17,6 +17,7 @@ from playwright.sync_api import Browser, ConsoleMessage, FloatRect, Locator, Pag
 
 from app import catalogue
 from tests.browser import chrome
+from tests.pace import slower
 from tests.server import ROOT, Server, demo_script, served
 
 expect.set_options(timeout=20_000)  # a busy machine with a software renderer
@@ -88,7 +89,8 @@ def answer(page: Page, option: str | None = None) -> None:
         radio = options.get_by_role("radio", name=option, exact=True) if option else options.get_by_role("radio").first
         radio.check(force=True)
     lock = page.get_by_role("button", name="Lock my prediction and run")
-    expect(lock.and_(page.locator(":enabled"))).to_have_count(1, timeout=PATIENT)  # beside a stale one, perhaps, while a script runs
+    # beside a stale one, perhaps, while a script runs
+    expect(lock.and_(page.locator(":enabled"))).to_have_count(1, timeout=5_000 * slower())
     page.wait_for_selector(READY, timeout=PATIENT)
     lock.click()
     told = page.locator("[data-testid=player][data-cue$='/answered']")

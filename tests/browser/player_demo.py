@@ -274,13 +274,13 @@ def other_draws():
     marginal.histogram(position[:, 0], bins=(-4, 4, 20))
     votes = scene.panel("votes", y=Axis("share", 0, 1), place=(1, 1, 1, 1), height=200)
     votes.counts((position[:, 0] > 0).astype(int), 2, ["left", "right"])
-    show(scene)
+    return scene
 
 
 def main():
     name = st.query_params.get("scene", "plain")
-    if name in ("grow", "anew"):
-        {"grow": grow, "anew": other_draws}[name]()
+    if name == "grow":
+        grow()
         return
     scenes = {
         "plain": lambda: plain(int(st.query_params.get("draws", "1000"))),
@@ -288,6 +288,7 @@ def main():
         "deaf": lambda: inside(0),  # does not answer requests for a window
         "gallery": gallery,
         "edit": edit,
+        "anew": other_draws,
         "hostile": hostile,
         "linked": linked,
     }

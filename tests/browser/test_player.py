@@ -533,7 +533,6 @@ def test_a_growing_run_plays_on(visit):
 
 def test_of_another_picture_under_the_same_name_nothing_old_stays(visit, watched):
     """Networks learn, a digit gets a stroke: marks that gather along the run are those of the new arrays, all of them."""
-
     player = visit("anew", seed=2)
     wanted = picture(player)
     player = visit("anew", seed=1)

@@ -93,7 +93,7 @@ class PanelView {
     this.share = steps / (total ?? steps);
   }
 
-  // Takes over the arrays of a newer blob of the same run; what is drawn already stays.
+  // Takes over the arrays of a newer blob of the same run; what is drawn already stays, as far as they begin alike.
   bind(spec, scene) {
     let stillChanged = false;
     this.views.forEach((view, i) => {
