@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from lessons.reproduce import store
 from lessons.reproduce.experiment import FULL, SURE, WORDS, Estimate
+from lessons.reproduce.steyn import ENOUGH
 
 HOLDS, DOES_NOT = WORDS.phrase("concluded.holds"), WORDS.phrase("concluded.does_not")
 UNTOLD = WORDS.phrase("concluded.untold")
@@ -64,8 +65,8 @@ def told(conclusion: Conclusion) -> Told:
     """What our numbers, as kept, say of it."""
     kept = {id: store.result(id) for id in conclusion.needs}
     missing = [id for id, each in kept.items() if each is None]
-    if missing or not kept:
-        return Told(UNTOLD, WORDS.phrase("concluded.missing", ids=", ".join(missing)) if missing else WORDS.phrase("concluded.not_run"))
+    if missing:
+        return Told(UNTOLD, WORDS.phrase("concluded.missing", ids=", ".join(missing)))
     estimates = {id: {key: Estimate(*numbers) for key, numbers in each["estimates"].items()} for id, each in kept.items() if each}
     try:
         found = conclusion.judge(estimates)
@@ -175,7 +176,14 @@ def _sparser(n: Numbers) -> Told:
 
 
 def _settles(n: Numbers) -> Told:
-    return Told(UNTOLD, WORDS.phrase("concluded.not_run"))
+    settled = [n["steyn-5.5"][key] for key in ("settled", "settled, windowed")]
+    metropolis = n["steyn-5.5"]["metropolis"]
+    numbers = WORDS.phrase(
+        "conclusions.settles.numbers", printed=settled[0].value, windowed=settled[1].value, enough=ENOUGH, metropolis=metropolis.value
+    )
+    sooner = [metropolis.value - each.value > SURE * math.hypot(metropolis.error, each.error) for each in settled]
+    later = [each.value - metropolis.value > SURE * math.hypot(metropolis.error, each.error) for each in settled]
+    return Told(HOLDS if all(sooner) else DOES_NOT if all(later) else UNTOLD, numbers)
 
 
 CONCLUSIONS = (
@@ -185,7 +193,7 @@ CONCLUSIONS = (
     Conclusion("steyn", "highest", SCORED, False, _highest),
     Conclusion("steyn", "linear", SCORED, False, _linear),
     Conclusion("steyn", "dropout", ("steyn-6.7",), False, _dropout),
-    Conclusion("steyn", "settles", (), False, _settles),
+    Conclusion("steyn", "settles", ("steyn-5.5",), False, _settles),
     Conclusion("hubin", "sparse", ("hubin-table-1", "hubin-table-1-gaussian"), True, _sparse),
     Conclusion("hubin", "sparser", ("hubin-table-1", "hubin-table-1-concrete"), True, _sparser),
     Conclusion("hubin", "averaging", tuple(f"hubin-table-1{name}" for name in FAMILIES), True, _averaging),

@@ -1,7 +1,8 @@
-"""Steyn 2018: Newton steps, sizes of networks, and scores that rank alike."""
+"""Steyn 2018: Newton steps, three weights by two methods, sizes of networks, and scores that rank alike."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -15,13 +16,16 @@ from datasets.letters import letters
 from datasets.logistic import INPUT_SD, TRAIN, logistic_pairs
 from datasets.transforms import rotate
 from engine import scores
+from engine.diagnostics import least_ess
 from engine.logistic import newton, sigmoid
 from engine.networks import Network, network
 from engine.networks.predictive import outputs
+from engine.samplers import sample
 from engine.spec import SpecError
+from engine.targets.target import Target
 from engine.training import train
-from engine.variational import STEYN, NetworkFit, advi, fit_network, start_convolution, start_network
-from engine.variational.optimisers import Decaying
+from engine.variational import STEYN, Fit, NetworkFit, advi, elbo, fit_network, logistic_regression, start_convolution, start_network
+from engine.variational.optimisers import Decaying, RmsProp
 from lessons.reproduce.experiment import A_PART, FULL, WORDS, Beside, Cell, Experiment, Part, worded
 from lessons.reproduce.trained import state_path, trained
 
@@ -44,6 +48,52 @@ def _climb(seed: int, input_sd: float) -> Part:
     said = sigmoid(w[0] + w[1] * pairs.x[TRAIN:]) > 0.5
     right = 100.0 * float((said == pairs.y[TRAIN:]).mean())
     return {"w0": float(w[0]), "w1": float(w[1]), "right": right, "steps": float(len(found.path) - 1)}
+
+
+# Three weights, by Metropolis and by ADVI -----------------------------------------------------------------------------
+
+CLASSIFIED, CLIMBS, EVERY = 200, 40_000, 100  # points; steps of the optimiser, and how often q is looked at
+GRID = (0.01, 0.1, 1.0, 10.0, 100.0)  # step sizes among which the rule chooses, by the ELBO after TRIED steps
+TRIED = 1_000
+WITHIN = 0.1  # nats below where the ELBO stays in the end: there it has settled
+ENOUGH = 100.0  # independent draws, whose mean is known to a tenth of the sd
+BURNT, KEPT = 500, 10_000  # transitions, as printed
+FINER = Decaying(0.02)  # between two of the grid
+WINDOWED = RmsProp(0.001 / math.sqrt(10.0), decay=0.9)  # near the rule that the library has by default
+
+
+def _three_weights(number: int, form: str) -> Part:
+    """Steps until the ELBO has settled, by three rules; and those of Metropolis until the means are known as well."""
+    from sklearn.datasets import make_classification
+
+    x, y = make_classification(CLASSIFIED, n_features=2, n_informative=2, n_redundant=0, n_clusters_per_class=1, random_state=number)
+    target = logistic_regression(np.column_stack([np.ones(len(x)), x]), y, prior_sd=1.0)
+    tried = [_in_the_end(_climbed(target, Decaying(step_size), TRIED, number)[1]) for step_size in GRID]
+    best = Decaying(GRID[int(np.argmax(tried))])
+    rules: dict[str, Decaying | RmsProp] = {"settled": best, "settled, finer": FINER, "settled, windowed": WINDOWED}
+    climbs = {key: _climbed(target, rule, CLIMBS, number) for key, rule in rules.items()}
+    sd = climbs["settled"][0].averaged().sd
+    scale = 2.4 / math.sqrt(target.dim) * sd
+    run = sample(target, "metropolis", chains=1, draws=KEPT, warmup=BURNT, seed=number, init=np.zeros(target.dim), scale=scale)
+    return {
+        **{key: float(_settled(values)) for key, (_, values) in climbs.items()},
+        "metropolis": BURNT + KEPT * ENOUGH / least_ess(run.draws),
+    }
+
+
+def _climbed(target: Target, rule: Decaying | RmsProp, steps: int, seed: int) -> tuple[Fit, np.ndarray]:
+    """A fit, and its ELBO by quadrature in every EVERY-th step."""
+    fit = advi(target, steps=steps, every=EVERY, seed=seed, optimiser=rule)
+    return fit, elbo(target, fit.parameters, nodes=8).value
+
+
+def _in_the_end(values: np.ndarray) -> float:
+    return float(values[len(values) // 2 :].mean())
+
+
+def _settled(values: np.ndarray) -> int:
+    """The first step in which the ELBO is as high as in the end, but for WITHIN."""
+    return EVERY * int(np.argmax(values >= _in_the_end(values) - WITHIN))
 
 
 # Two hidden layers of 5 -----------------------------------------------------------------------------------------------
@@ -371,6 +421,24 @@ EXPERIMENTS = (
         run=_truth_table,
         exact=lambda: {f"{int(a)}{int(b)}": float(value) for (a, b), value in zip(TABLE, XOR, strict=True)},
         cells=tuple(Cell(key=f"{int(a)}{int(b)}", printed=float(value), half=0.0) for (a, b), value in zip(TABLE, XOR, strict=True)),
+    ),
+    worded(
+        id="steyn-5.5",
+        link="/variational?scenario=three",
+        parts=(4, 20),
+        seconds=(10, 45),
+        run=_three_weights,
+        cells=(
+            Cell(
+                key="settled",
+                printed=15_000,
+                half=1_000.0,
+                like=A_PART,
+                tried={"settled, windowed": "", "settled, finer": ""},
+                no_reason=("settled, finer",),
+            ),
+        ),
+        beside=(Beside(key="metropolis", label=WORDS.phrase("steyn.metropolis", enough=ENOUGH), digits=0),),
     ),
     worded(
         id="steyn-6.7",

@@ -37,7 +37,7 @@ from lessons.families import powerball
 from lessons.landing.spec import THESIS
 from lessons.real_data import protocol
 from lessons.reproduce import __main__ as command
-from lessons.reproduce import andersen, berezowski, conclusions, figure, made_of, report, running, store
+from lessons.reproduce import andersen, berezowski, conclusions, figure, made_of, report, running, steyn, store
 from lessons.reproduce import trained as checkpoints
 from lessons.reproduce.errata import counts, models, moves, numbers, stages
 from lessons.reproduce.experiment import AGREES, DIFFERS, NOT_RUN, QUICK, UNTOLD, WORDS, Cell, Estimate, Outcome, judge
@@ -305,6 +305,13 @@ def test_the_least_and_the_largest_are_of_ten():
     assert judge(experiment, least, Outcome(few, {})).why == "it is of 10 parts at full length"
 
 
+def test_an_elbo_has_settled_where_it_comes_near_what_it_stays_at():
+    climb = -10.0 * np.exp(-np.arange(400) / 20.0)  # a tenth of a nat is left after 20 log(100) = 92.1 looks
+    assert steyn._settled(climb) == 93 * steyn.EVERY
+    noise = 0.02 * np.random.default_rng(1).standard_normal(400)
+    assert steyn._settled(climb + noise) == pytest.approx(93 * steyn.EVERY, abs=10 * steyn.EVERY)
+
+
 def test_conclusions_follow_the_numbers(monkeypatch):
     assert {mark for _, _, mark, _ in conclusions.rows()} <= set(conclusions.MARKS)
     assert all(re.search(r"\d|not run", numbers) for *_, numbers in conclusions.rows())
@@ -321,6 +328,16 @@ def test_conclusions_follow_the_numbers(monkeypatch):
     ):
         monkeypatch.setattr(store, "result", kept(one, ten, form))
         assert conclusions.told(averaging).mark == mark
+    settles = next(each for each in conclusions.CONCLUSIONS if "settles" in each.claim)
+    for printed, windowed, mark in (
+        (900.0, 2_500.0, conclusions.HOLDS),
+        (900.0, 16_000.0, conclusions.UNTOLD),  # it hangs on the rule
+        (9_000.0, 16_000.0, conclusions.DOES_NOT),
+        (900.0, 3_200.0, conclusions.UNTOLD),  # which of the two is later may be chance
+    ):
+        found = {"settled": [printed, 50.0, 0.0], "settled, windowed": [windowed, 200.0, 0.0], "metropolis": [3_500.0, 100.0, 0.0]}
+        monkeypatch.setattr(store, "result", lambda id, found=found: {"form": "full", "estimates": found})
+        assert conclusions.told(settles).mark == mark
     monkeypatch.setattr(store, "result", lambda id: None)
     assert {conclusions.told(each).mark for each in conclusions.CONCLUSIONS} == {conclusions.UNTOLD}
 
