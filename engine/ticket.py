@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from engine import turns
 
@@ -124,47 +124,63 @@ def each(function: Callable[[T], R], items: Iterable[T]) -> list[R]:
 
     The first exception is raised once what is under way has ended.
     """
-    todo = deque(enumerate(items))
-    found: dict[int, R] = {}
-    failed: list[BaseException] = []
+    return _Each(function, items).results()
 
-    def work(spare: turns.Claim | None = None) -> None:
-        while not failed:
+
+class _Each(Generic[T, R]):
+    """The work of `each`. In the end nothing of it refers to itself: what the items hold goes with the last who has it,
+    and does not wait for the collector."""
+
+    def __init__(self, function: Callable[[T], R], items: Iterable[T]):
+        self._function = function
+        self._todo = deque(enumerate(items))
+        self._found: dict[int, R] = {}
+        self._failed: list[BaseException] = []
+        self._helping: list[Future[None]] = []
+        self._mine = turns.held()
+        self._cores = self._mine.turns if self._mine else turns.machine
+
+    def results(self) -> list[R]:
+        """In the order of the items."""
+        self._work()
+        under_way = [future for future in self._helping if not future.cancel()]
+        waits = not all(future.done() for future in under_way)
+        with turns.resting() if waits else contextlib.nullcontext():  # who rests queues for its turn anew
+            for future in under_way:
+                future.result()
+        if self._failed:
+            error = self._failed[0]
+            self._failed.clear()
             try:
-                i, item = todo.popleft()
+                raise error
+            finally:
+                del error  # its traceback holds this frame
+        return [self._found[i] for i in range(len(self._found))]
+
+    def _work(self, spare: turns.Claim | None = None) -> None:
+        while not self._failed:
+            try:
+                i, item = self._todo.popleft()
             except IndexError:
                 return
-            if spare is None and todo:
-                call_for_help()
+            if spare is None and self._todo:
+                self._call_for_help()
             try:
-                found[i] = function(item)
+                self._found[i] = self._function(item)
             except BaseException as error:
-                failed.append(error)
+                self._failed.append(error)
 
-    mine = turns.held()
-    cores = mine.turns if mine else turns.machine
-    helping: list[Future[None]] = []
+    def _call_for_help(self) -> None:
+        busy = sum(not future.done() for future in self._helping)
+        rank = self._mine.rank if self._mine else turns.AFTER
+        if busy < min(len(self._todo), self._cores.cores - 1) and self._cores.has_spare(rank):
+            claim = turns.Claim(self._cores, rank, self._mine.reader) if self._mine else turns.Claim(self._cores)
+            self._helping.append(_helpers.submit(contextvars.copy_context().run, self._help_out, claim))
 
-    def call_for_help() -> None:
-        busy = sum(not future.done() for future in helping)
-        if busy < min(len(todo), cores.cores - 1) and cores.has_spare(mine.rank if mine else turns.AFTER):
-            claim = turns.Claim(cores, mine.rank, mine.reader) if mine else turns.Claim(cores)
-            helping.append(_helpers.submit(contextvars.copy_context().run, help_out, claim))
-
-    def help_out(claim: turns.Claim) -> None:
+    def _help_out(self, claim: turns.Claim) -> None:
         with turns.spare_turn(claim) as granted:
             if granted:
-                work(claim)
-
-    work()
-    under_way = [future for future in helping if not future.cancel()]
-    waits = not all(future.done() for future in under_way)
-    with turns.resting() if waits else contextlib.nullcontext():  # who rests queues for its turn anew
-        for future in under_way:
-            future.result()
-    if failed:
-        raise failed[0]
-    return [found[i] for i in range(len(found))]
+                self._work(claim)
 
 
 class Lock:

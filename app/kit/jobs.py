@@ -43,6 +43,7 @@ log = logging.getLogger(__name__)
 ORPHAN_SECONDS = 15.0
 LOOK, LOOKS = 0.25, 12.0  # s between the looks of a page at its jobs; looks a second of all pages together
 GONE_SECONDS = 1.0  # that a reader may be without a connection
+CLEAR_SECONDS = 1.0  # between looks for what gone readers have left behind
 ASK_SECONDS = 0.25  # between questions whether the reader is there, and to a cluster for its news
 REST = 0.02  # s that a job leaves to its first picture, to be sent and drawn: all threads share one Python
 WAITING_LIMIT = 1000  # jobs that may wait; more are turned away with a message
@@ -218,6 +219,7 @@ class Pool:
         self.cluster = cluster
         self._slots: dict[tuple[Hashable, ...], Job] = {}
         self._queue: list[Job] = []
+        self._cleared = time.monotonic()
         self._lock = threading.Lock()
         _before_exit(self.stop_all)
 
@@ -301,10 +303,16 @@ class Pool:
             if job.state == WAITING and job._gone():  # it has no turn in which it could see that itself
                 job.stop()
         self._queue = [job for job in self._queue if job.active]
-        # a session that has gone leaves its last jobs behind: drop them with their results once nobody looks any more
-        gone = [owner for owner, job in self._slots.items() if not job.active and time.monotonic() - job._seen > 60 * ORPHAN_SECONDS]
-        for owner in gone:
-            del self._slots[owner]
+        now = time.monotonic()
+        if now - self._cleared > CLEAR_SECONDS:
+            self._cleared = now
+            self._slots = {owner: job for owner, job in self._slots.items() if job.active or not self._left_behind(owner, job)}
+
+    def _left_behind(self, owner: tuple[Hashable, ...], job: Job) -> bool:
+        """Whether a job that has ended is of no use in its slot any more, where it would hold its result whatever the store
+        may: its reader has gone, or has not looked for long."""
+        unseen = time.monotonic() - job._seen
+        return unseen > ORPHAN_SECONDS and (unseen > 60 * ORPHAN_SECONDS or not self._connected(owner[0]))
 
     def _start(self, job: Job, function: Callable[..., Any], arguments: tuple, keep: bool, local: bool) -> None:
         if self.cluster is not None and not local and self.cluster.is_up():

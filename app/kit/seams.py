@@ -41,6 +41,7 @@ from streamlit.runtime.state.query_params import EMBED_QUERY_PARAMS_KEYS
 from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
 
 VERSION = "1.67.0"  # that the tests of this module were last run with
+SCRIPT_THREAD = "ScriptRunner.scriptThread"  # the name of the threads that run scripts
 
 
 def running() -> bool:
@@ -72,6 +73,11 @@ def session_id() -> str | None:
     """Streamlit's name for the session whose script runs in this thread; None outside of one."""
     context = get_script_run_ctx(suppress_warning=True)
     return None if context is None else context.session_id
+
+
+def scripts_run() -> bool:
+    """Whether a script of any session runs, of a page or of a fragment alone. From any thread."""
+    return any(thread.name == SCRIPT_THREAD for thread in threading.enumerate())
 
 
 def connected(session: str) -> bool:

@@ -22,7 +22,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from app.kit import tally
+from app.kit import collector, tally
 
 log = logging.getLogger(__name__)
 
@@ -122,6 +122,7 @@ class WarmUp:
                 log.exception("warm-up")
         gc.collect()
         _keep()
+        collector.start()
         self.ready.set()
 
     def _load(self) -> None:

@@ -82,7 +82,7 @@ def scene(spec: NutsLesson, window: int | None = None) -> bytes:
         theme=theme.palette(),
         label=WORDS.phrase("stage.picture", target=spec.target.replace("_", " ")),
     )
-    orbits = [_Orbits(w.inside(first, count), spec.pace == "leapfrogs") for w in walks.values()]
+    orbits = [_Orbits(w.inside(first, count), first, spec.pace == "leapfrogs") for w in walks.values()]
     lengths = np.max([orbit.lengths for orbit in orbits], axis=0)
     picture.window(first, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32))
     forms = [spec, spec.other_form()]
@@ -117,12 +117,11 @@ def _form_title(spec: NutsLesson) -> str:
 
 
 class _Orbits:
-    """The trees of some transitions side by side: arrays of all their parts, and of all their sub-steps."""
+    """The trees of some transitions side by side, from transition `first` on: arrays of all their parts, and of all their
+    sub-steps."""
 
-    first: int  # the transition that the first tree is of
-
-    def __init__(self, inside: NutsTransitions, fine: bool):
-        self.inside = inside
+    def __init__(self, inside: NutsTransitions, first: int, fine: bool):
+        self.inside, self.first = inside, first
         self.trees = [trees.grow(inside, t, fine) for t in range(len(inside.leaves))]
         self.lengths = np.array([len(tree.doubling) for tree in self.trees])
         self.counts = np.array([len(tree.leaf) for tree in self.trees])
@@ -449,7 +448,6 @@ def _funnel(picture: Scene, spec: NutsLesson, walk: Walk, orbits: _Orbits, place
 
 def _parts(picture: Scene, parts: str, spec: NutsLesson, walk: Walk, orbits: _Orbits) -> None:
     """The set of states and subtrees, and what the card says of each."""
-    orbits.first = picture._window["first"]  # type: ignore[index]
     low, high, leaf, fate = orbits.all("low"), orbits.all("high"), orbits.leaf, orbits.all("fate")
     node = ~leaf
     picture.parts(parts, orbits.offsets, orbits.all("at"), low=low, high=high, hint=HINT)

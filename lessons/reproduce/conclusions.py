@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from lessons.reproduce import store
 from lessons.reproduce.experiment import FULL, SURE, WORDS, Estimate
-from lessons.reproduce.steyn import ENOUGH
+from lessons.reproduce.steyn import BY_WINDOW, ENOUGH, SETTLED
 
 HOLDS, DOES_NOT = WORDS.phrase("concluded.holds"), WORDS.phrase("concluded.does_not")
 UNTOLD = WORDS.phrase("concluded.untold")
@@ -176,7 +176,7 @@ def _sparser(n: Numbers) -> Told:
 
 
 def _settles(n: Numbers) -> Told:
-    settled = [n["steyn-5.5"][key] for key in ("settled", "settled, windowed")]
+    settled = [n["steyn-5.5"][key] for key in (SETTLED, BY_WINDOW)]
     metropolis = n["steyn-5.5"]["metropolis"]
     numbers = WORDS.phrase(
         "conclusions.settles.numbers", printed=settled[0].value, windowed=settled[1].value, enough=ENOUGH, metropolis=metropolis.value

@@ -52,6 +52,8 @@ def _climb(seed: int, input_sd: float) -> Part:
 
 # Three weights, by Metropolis and by ADVI -----------------------------------------------------------------------------
 
+SETTLED = "settled"
+BY_WINDOW, FINER_STEP = (f"{SETTLED}, {rule}" for rule in ("windowed", "finer"))  # by other rules than the printed one
 CLASSIFIED, CLIMBS, EVERY = 200, 40_000, 100  # points; steps of the optimiser, and how often q is looked at
 GRID = (0.01, 0.1, 1.0, 10.0, 100.0)  # step sizes among which the rule chooses, by the ELBO after TRIED steps
 TRIED = 1_000
@@ -70,9 +72,9 @@ def _three_weights(number: int, form: str) -> Part:
     target = logistic_regression(np.column_stack([np.ones(len(x)), x]), y, prior_sd=1.0)
     tried = [_in_the_end(_climbed(target, Decaying(step_size), TRIED, number)[1]) for step_size in GRID]
     best = Decaying(GRID[int(np.argmax(tried))])
-    rules: dict[str, Decaying | RmsProp] = {"settled": best, "settled, finer": FINER, "settled, windowed": WINDOWED}
+    rules: dict[str, Decaying | RmsProp] = {SETTLED: best, FINER_STEP: FINER, BY_WINDOW: WINDOWED}
     climbs = {key: _climbed(target, rule, CLIMBS, number) for key, rule in rules.items()}
-    sd = climbs["settled"][0].averaged().sd
+    sd = climbs[SETTLED][0].averaged().sd
     scale = 2.4 / math.sqrt(target.dim) * sd
     run = sample(target, "metropolis", chains=1, draws=KEPT, warmup=BURNT, seed=number, init=np.zeros(target.dim), scale=scale)
     return {
@@ -429,14 +431,7 @@ EXPERIMENTS = (
         seconds=(10, 45),
         run=_three_weights,
         cells=(
-            Cell(
-                key="settled",
-                printed=15_000,
-                half=1_000.0,
-                like=A_PART,
-                tried={"settled, windowed": "", "settled, finer": ""},
-                no_reason=("settled, finer",),
-            ),
+            Cell(key=SETTLED, printed=15_000, half=1_000.0, like=A_PART, tried={BY_WINDOW: "", FINER_STEP: ""}, no_reason=(FINER_STEP,)),
         ),
         beside=(Beside(key="metropolis", label=WORDS.phrase("steyn.metropolis", enough=ENOUGH), digits=0),),
     ),

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import itertools
 import threading
 import time
+import weakref
 from collections.abc import Callable
 
 import pytest
@@ -217,6 +220,30 @@ def test_each_keeps_the_order_and_hands_on_what_fails():
     assert ticket.each(lambda i: i, []) == []
     with pytest.raises(ZeroDivisionError):
         ticket.each(lambda i: 1 // i, [3, 2, 1, 0, 1])
+
+
+def test_what_each_computed_does_not_wait_for_the_collector():
+    class Item:
+        """Could hold a large array."""
+
+        def fails(self) -> None:
+            raise ValueError
+
+    def items() -> list[weakref.ref[Item]]:
+        worked, failing = Item(), Item()
+        assert ticket.each(lambda i: worked, range(3)) == [worked] * 3
+        with contextlib.suppress(ValueError):
+            ticket.each(lambda i: failing.fails(), range(3))
+        return [weakref.ref(worked), weakref.ref(failing)]
+
+    gc.disable()
+    try:
+        left, end = items(), time.monotonic() + 5.0
+        while any(item() for item in left) and time.monotonic() < end:
+            time.sleep(0.01)  # a thread that helped may have it in hand for a moment
+        assert [item() for item in left] == [None, None]
+    finally:
+        gc.enable()
 
 
 def test_each_uses_the_cores_that_nobody_needs_and_no_others():

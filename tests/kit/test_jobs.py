@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -126,6 +128,30 @@ def test_a_job_nobody_looks_at_gives_up(pool: Pool, monkeypatch: pytest.MonkeyPa
         time.sleep(0.02)
     assert orphan.state == jobs.STOPPED and watched.state == jobs.RUNNING
     gate.set()
+
+
+def test_what_a_reader_leaves_behind_is_let_go_once_it_is_gone(monkeypatch: pytest.MonkeyPatch):
+    """Results that its last jobs hold are in no budget; those of a reader who is there stay."""
+    monkeypatch.setattr(jobs, "ORPHAN_SECONDS", 0.05)
+    monkeypatch.setattr(jobs, "CLEAR_SECONDS", 0.0)
+    here = {"ann", "bob"}
+    pool = Pool(Turns(3), shelf=Store(0), connected=here.__contains__)
+
+    class Result:
+        """Could be large."""
+
+    found = {}
+    for name in sorted(here):
+        job = pool.submit((name, "panels"), name, lambda ticket: Result())
+        assert job.wait(5)
+        found[name] = weakref.ref(job.result)
+    del job
+    here.remove("bob")
+    time.sleep(0.1)
+    pool.submit(("cyd", "panels"), "c", lambda ticket: None).wait(5)
+    gc.collect()
+    assert found["ann"]() is not None and found["bob"]() is None
+    pool.close()
 
 
 def test_a_first_picture_does_not_wait_behind_what_comes_after(monkeypatch: pytest.MonkeyPatch):

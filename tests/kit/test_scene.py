@@ -1,5 +1,8 @@
 """The scene: what travels to the browser, and which mistakes of a lesson are refused."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
@@ -27,14 +30,32 @@ def scene(**kwargs):
 
 
 def panel(**kwargs):
-    return scene().panel("p", **{**PLANE, **kwargs})
+    """The only panel of a scene, which is its `of`."""
+    owner = scene()
+    made = owner.panel("p", **{**PLANE, **kwargs})
+    made.of = owner
+    return made
 
 
 def layer(scene_or_panel, number=0):
     """A layer's header and the arrays of its blob."""
-    owner = getattr(scene_or_panel, "_scene", scene_or_panel)
+    owner = getattr(scene_or_panel, "of", scene_or_panel)
     header, arrays = decode(owner.encode())
     return header["panels"][0]["layers"][number], arrays
+
+
+def test_a_scene_does_not_wait_for_the_collector():
+    """Its arrays may be large: they go with the last who holds it."""
+    gc.disable()
+    try:
+        made = scene()
+        made.panel("p", **PLANE).points(np.zeros((N, 2)), show="upto")
+        gone = [weakref.ref(made), weakref.ref(made.panels[0])]
+        made.encode()
+        del made
+        assert [ref() for ref in gone] == [None, None]
+    finally:
+        gc.enable()
 
 
 # -- the blob ----------------------------------------------------------------------------------------------------------
@@ -85,7 +106,7 @@ def test_a_long_run_is_small():
 
 def test_encoding_is_repeatable():
     p = panel().points(np.zeros((N, 2)), show="upto")
-    assert p._scene.encode() == p._scene.encode()
+    assert p.of.encode() == p.of.encode()
 
 
 def test_nan_and_overflow_travel():
@@ -100,7 +121,7 @@ def test_nan_and_overflow_travel():
 
 def test_axes_without_a_range_take_it_from_the_data():
     p = panel(x=Axis("x"), y=Axis("y", low=-5)).points([[0.0, 1.0], [10.0, np.nan], [5.0, 2.0]])
-    header, _ = decode(p._scene.encode())
+    header, _ = decode(p.of.encode())
     x, y = header["panels"][0]["x"], header["panels"][0]["y"]
     assert x["low"] == pytest.approx(-0.4) and x["high"] == pytest.approx(10.4)
     assert y["low"] == -5 and 2 < y["high"] < 2.5
@@ -119,12 +140,12 @@ def test_quantities_have_a_scale_of_their_own():
 
 def test_faulty_axes():
     with pytest.raises(SceneError, match="no finite data"):
-        panel(x=Axis()).points(np.full((3, 2), np.nan))._scene.encode()
+        panel(x=Axis()).points(np.full((3, 2), np.nan)).of.encode()
     for axis in (Axis("x", 1, 1), Axis("x", 2, 1), Axis("x", np.nan, 1), Axis("x", 0, np.inf), Axis("x", 0, 1, log=True)):
         with pytest.raises(SceneError, match="x axis"):
-            panel(x=axis)._scene.encode()
+            panel(x=axis).of.encode()
     with pytest.raises(SceneError, match="need an x and a y axis"):
-        scene().panel("p", x=Axis("x", 0, 1)).points(np.zeros((2, 2)))._scene.encode()
+        panel(x=Axis("x", 0, 1), y=None).points(np.zeros((2, 2))).of.encode()
 
 
 # -- lengths and shows -------------------------------------------------------------------------------------------------
@@ -144,7 +165,7 @@ def test_items_match_the_steps():
         lambda p, n: p.network([1, 1], np.zeros((n, 2))),
         lambda p, n: p.rule(x=np.zeros(n)),
     ):
-        add(panel(), N)._scene.encode()
+        add(panel(), N).of.encode()
         with pytest.raises(SceneError, match=f"{N - 1} items for {N} steps"):
             add(panel(), N - 1)
 
@@ -235,7 +256,7 @@ def test_chains_get_their_role():
     p = panel()
     for chain in range(8):
         p.points(np.zeros((N, 2)), show="upto", chain=chain)
-    header, _ = decode(p._scene.encode())
+    header, _ = decode(p.of.encode())
     assert [entry["roles"] for entry in header["panels"][0]["layers"]] == [[f"chain-{c}"] for c in range(8)]
     with pytest.raises(SceneError, match=r"0\.\.7"):
         p.path(np.zeros((2, 2)), chain=8)
@@ -409,10 +430,10 @@ def test_other_faulty_layers():
 
 def test_editable_points():
     p = panel(editable=Editable([[0.0, 0.5], [1.0, 0.5]], classes=("no", "yes")))
-    header, arrays = decode(p._scene.encode())
+    header, arrays = decode(p.of.encode())
     editable = header["panels"][0]["editable"]
     assert arrays[editable["points"]].tolist() == [[0, 0.5, 0], [1, 0.5, 0]]
-    panel(editable=Editable())._scene.encode()
+    panel(editable=Editable()).of.encode()
     for faulty in (Editable([[0, 0, 1]]), Editable([[0, np.nan]]), Editable(np.zeros((5, 2)), limit=4), Editable(classes=())):
         with pytest.raises(SceneError, match="editable"):
             panel(editable=faulty)

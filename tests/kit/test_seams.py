@@ -53,13 +53,14 @@ def script() -> None:
 
     from app.kit import seams
 
-    st.text(f"{seams.running()} {seams.in_fragment()} {seams.went_back()} {bool(seams.session_id())}")
+    st.text(f"{seams.running()} {seams.scripts_run()} {seams.in_fragment()} {seams.went_back()} {bool(seams.session_id())}")
 
 
 def test_a_script_knows_that_it_runs_and_for_whom():
     app = AppTest.from_function(script).run()
-    assert not app.exception and app.text[0].value == "True False False True"
-    assert not seams.running() and not seams.in_fragment() and not seams.went_back() and seams.session_id() is None
+    assert not app.exception and app.text[0].value == "True True False False True"
+    assert not seams.running() and not seams.scripts_run() and not seams.in_fragment() and not seams.went_back()
+    assert seams.session_id() is None
 
 
 def asking() -> None:

@@ -307,7 +307,7 @@ class Panel:
 
     def __init__(
         self,
-        scene: Scene,
+        bound: _Bound,
         id: str,
         title: str,
         x: AxisLike,
@@ -318,7 +318,7 @@ class Panel:
         editable: Editable | None,
         clickable: bool,
     ) -> None:
-        self._scene, self.id, self.x, self.y = scene, id, _axis_of(x), _axis_of(y)
+        self._bound, self.id, self.x, self.y = bound, id, _axis_of(x), _axis_of(y)
         self.layers: list[dict] = []
         self._extent: dict[str, list[float]] = {"x": [], "y": []}
         where = f"panel {id!r}"
@@ -602,7 +602,7 @@ class Panel:
         """Bars of the running frequencies of categories (N,) in 0..size-1, the first `burn` left out."""
         where = self._where("counts")
         drawn = np.asarray(categories)
-        drawn = self._integers(drawn, where, len(drawn) if drawn.ndim == 1 else self._scene.steps, size)
+        drawn = self._integers(drawn, where, len(drawn) if drawn.ndim == 1 else self._bound.steps, size)
         names = list(labels) if labels is not None else [str(k) for k in range(size)]
         final = np.bincount(drawn[burn:], minlength=size)
         self._grow((), [0.0, *(final / max(1, final.sum()))])
@@ -652,7 +652,7 @@ class Panel:
             if flag.shape != shape:
                 raise SceneError(f"{where}: {name} needs shape {shape}, has {flag.shape}")
             flags[name] = self._add((flag != 0).astype(np.uint8), where)
-        ids = [known.id for known in self._scene.phases]
+        ids = [known.id for known in self._bound.phases]
         if phase is not None and phase not in ids:
             raise SceneError(f"{where}: unknown phase {phase!r}; known: {', '.join(ids) or 'none'}")
         finite = np.abs(values[np.isfinite(values)])
@@ -679,7 +679,7 @@ class Panel:
         self.layers.append(
             {
                 "kind": kind,
-                "show": self._scene._show(show, allowed, count, where),
+                "show": self._bound.show(show, allowed, count, where),
                 "role": self._role(role, where),
                 "label": None if label is None else str(label),
                 "chain": None if chain is None else int(chain),
@@ -692,7 +692,7 @@ class Panel:
         return f"panel {self.id!r}, layer {len(self.layers)} ({kind})"
 
     def _add(self, values: Any, where: str) -> int:
-        return self._scene._arrays.add(values, where)
+        return self._bound.arrays.add(values, where)
 
     def _grow(self, xs: Any, ys: Any) -> None:
         """Notes the extent of a layer, for axes without a range."""
@@ -719,7 +719,7 @@ class Panel:
 
     def _placed(self, at: Any, where: str, below: int) -> np.ndarray:
         """Numbers of polylines or frames, one a step, perhaps with one for before the first."""
-        steps = self._scene.steps
+        steps = self._bound.steps
         return self._integers(at, where, steps + (np.shape(at) == (steps + 1,)), below)
 
     @staticmethod
@@ -806,6 +806,52 @@ class Panel:
 # The scene
 
 
+class _Bound:
+    """What the layers of a scene are bound to: its arrays, and the steps, phases, window and parts that say when their items
+    are visible. The panels have this and not the scene, which has them: two that hold each other wait for the collector.
+    """
+
+    def __init__(self, steps: int, phases: Sequence[Phase]) -> None:
+        self.steps, self.phases = steps, phases
+        self.arrays = _Arrays()
+        self.window: dict | None = None
+        self.inner_count: int | None = None
+        self.parts: dict[str, dict] = {}
+        self.part_counts: dict[str, int] = {}
+
+    def show(self, show: str | Show, allowed: Sequence[str], count: int | None, where: str) -> dict:
+        """Checks a Show against the kinds a layer allows, the phases and the number of its items."""
+        show = Show(show) if isinstance(show, str) else show
+        if show.what not in allowed:
+            raise SceneError(f"{where}: cannot show {show.what!r}; possible: {', '.join(allowed)}")
+        parted = show.what == "picked" or show.parts is not None
+        if parted and (show.parts not in self.parts or show.what not in PARTED):
+            raise SceneError(f"{where}: {show.what!r} of parts {show.parts!r} needs scene.parts(name, …) first")
+        if show.what in INNER and self.inner_count is None:
+            raise SceneError(f"{where}: {show.what!r} needs scene.window(first, offsets) first")
+        if count is not None and show.what != "all":
+            wanted = self.inner_count if show.what in INNER else self.steps
+            unit = "inner items" if show.what in INNER else "steps"
+            if show.parts is not None:
+                wanted, unit = self.part_counts[show.parts], f"parts {show.parts!r}"
+            if count != wanted:
+                raise SceneError(f"{where}: {count} items for {wanted} {unit}")
+        if show.last is not None and (show.what != "upto" or show.last < 1):
+            raise SceneError(f"{where}: last needs 'upto' and at least 1")
+        ids = [phase.id for phase in self.phases]
+        between: list[int | None] = [None, None]
+        for end, phase in enumerate(show.phase or ()):
+            if phase is not None:
+                if phase not in ids:
+                    raise SceneError(f"{where}: unknown phase {phase!r}; known: {', '.join(ids) or 'none'}")
+                between[end] = ids.index(phase)
+        span = None if between == [None, None] else [between[0] or 0, len(ids) - 1 if between[1] is None else between[1]]
+        if span and span[0] > span[1]:
+            raise SceneError(f"{where}: phase {show.phase} runs backwards")
+        of = {} if show.parts is None else {"parts": show.parts}
+        return {"what": show.what, "last": show.last, "fade": bool(show.fade), "phase": span, **of}
+
+
 class Scene:
     """A run of `steps` transitions as the player shows it. See the module's head for the blob it becomes."""
 
@@ -838,11 +884,7 @@ class Scene:
         self.phases = self._checked_phases(phases)
         self.theme = self._checked_theme(theme)
         self.panels: list[Panel] = []
-        self._arrays = _Arrays()
-        self._window: dict | None = None
-        self._inner_count: int | None = None
-        self._parts: dict[str, dict] = {}
-        self._part_counts: dict[str, int] = {}
+        self._bound = _Bound(self.steps, self.phases)
         self._readouts: list[dict] = []
         self._say: list[dict] = []
         self._table: list[dict] = []
@@ -876,8 +918,8 @@ class Scene:
             raise SceneError("window: offsets must start at 0 and never fall")
         if first < 0 or first + width > self.steps:
             raise SceneError(f"window: transitions {first}..{first + width - 1} are outside 0..{self.steps - 1}")
-        self._inner_count = int(bounds[-1])
-        self._window = {"first": int(first), "offsets": self._arrays.add(bounds, "window")}
+        self._bound.inner_count = int(bounds[-1])
+        self._bound.window = {"first": int(first), "offsets": self._bound.arrays.add(bounds, "window")}
         return self
 
     def parts(self, name: str, offsets, at, *, low, high, hint: str = "") -> Scene:
@@ -888,12 +930,12 @@ class Scene:
         of `part_line`; until then it shows `hint` and the item that came last. Call it after `window` and before the
         layers."""
         where = f"parts {name!r}"
-        if self._window is None:
+        if self._bound.window is None:
             raise SceneError(f"{where}: needs scene.window(first, offsets) first")
-        if name in self._parts:
+        if name in self._bound.parts:
             raise SceneError(f"two sets of parts are called {name!r}")
         bounds = np.asarray(offsets)
-        width = len(self._arrays.parts[self._window["offsets"]])
+        width = len(self._bound.arrays.parts[self._bound.window["offsets"]])
         if bounds.dtype.kind not in "iu" or bounds.shape != (width,) or bounds[0] != 0 or (np.diff(bounds) < 0).any():
             raise SceneError(f"{where}: offsets must be {width} integers that start at 0 and never fall")
         count = int(bounds[-1])
@@ -905,26 +947,26 @@ class Scene:
         falls = np.flatnonzero(np.diff(arrays["at"]) < 0) + 1
         if not np.isin(falls, bounds).all():
             raise SceneError(f"{where}: at falls within a transition")
-        bound = {key: self._arrays.add(values, where) for key, values in arrays.items()}
-        self._parts[name] = {**bound, "hint": str(hint), "lines": []}
-        self._part_counts[name] = count
+        bound = {key: self._bound.arrays.add(values, where) for key, values in arrays.items()}
+        self._bound.parts[name] = {**bound, "hint": str(hint), "lines": []}
+        self._bound.part_counts[name] = count
         return self
 
     def part_line(self, parts: str, template: str, *, when: Any = None, **values: Any) -> Scene:
         """A line of the card that tells of the item pointed at. Values, and `when` (0: not for this item), have one
         entry an item of the set."""
         where = f"parts {parts!r}, line {template[:30]!r}"
-        if parts not in self._parts:
-            raise SceneError(f"{where}: no such set; known: {', '.join(self._parts) or 'none'}")
-        count = self._part_counts[parts]
+        if parts not in self._bound.parts:
+            raise SceneError(f"{where}: no such set; known: {', '.join(self._bound.parts) or 'none'}")
+        count = self._bound.part_counts[parts]
         for name, value in {**values, **({} if when is None else {"when": when})}.items():
             if np.asarray(value).shape != (count,):
                 raise SceneError(f"{where}: {name} needs shape ({count},), has {np.asarray(value).shape}")
-        self._parts[parts]["lines"].append(
+        self._bound.parts[parts]["lines"].append(
             {
                 "tokens": compile_template(template, values, where),
-                "values": {name: {"array": self._arrays.add(value, where)} for name, value in values.items()},
-                "when": None if when is None else self._arrays.add((np.asarray(when) != 0).astype(np.uint8), where),
+                "values": {name: {"array": self._bound.arrays.add(value, where)} for name, value in values.items()},
+                "when": None if when is None else self._bound.arrays.add((np.asarray(when) != 0).astype(np.uint8), where),
             }
         )
         return self
@@ -950,7 +992,7 @@ class Scene:
         if id in self._places and place is None:
             place = self._places[id]
             height = sum(self._row_heights[place[1] : place[1] + place[3]])
-        self.panels.append(Panel(self, id, title, x, y, place, equal, height, editable, clickable))
+        self.panels.append(Panel(self._bound, id, title, x, y, place, equal, height, editable, clickable))
         return self.panels[-1]
 
     def readout(
@@ -969,19 +1011,19 @@ class Scene:
 
     def inner_values(self, **named: Any) -> Scene:
         """The same of the items inside the window's transitions. Call it after `window`."""
-        if self._inner_count is None:
+        if self._bound.inner_count is None:
             raise SceneError("inner values need scene.window(first, offsets) first")
-        return self._name(self._inner_named, named, self._inner_count)
+        return self._name(self._inner_named, named, self._bound.inner_count)
 
     def inside(self, names: Sequence[str], which: Any) -> Scene:
         """What happens in each item inside the window's transitions: names[which[j]], or nothing named where which[j] is
         len(names). The code beside the stage lights its lines by it. Call it after `window`."""
-        if self._inner_count is None:
+        if self._bound.inner_count is None:
             raise SceneError("inside needs scene.window(first, offsets) first")
         values = np.asarray(which)
-        if values.shape != (self._inner_count,) or values.dtype.kind not in "iu" or ((values < 0) | (values > len(names))).any():
-            raise SceneError(f"inside: which needs {self._inner_count} integers from 0 to {len(names)}")
-        self._inside = {"names": list(names), "which": self._arrays.add(values.astype(np.uint8), "inside")}
+        if values.shape != (self._bound.inner_count,) or values.dtype.kind not in "iu" or ((values < 0) | (values > len(names))).any():
+            raise SceneError(f"inside: which needs {self._bound.inner_count} integers from 0 to {len(names)}")
+        self._inside = {"names": list(names), "which": self._bound.arrays.add(values.astype(np.uint8), "inside")}
         return self
 
     def line(self, id: str, template: str, *, show: str | Show = "all", **when: Unpack[When]) -> Scene:
@@ -990,7 +1032,7 @@ class Scene:
         tokens = compile_template(template, known, where)
         used = {token["name"] for token in tokens if isinstance(token, dict)}
         bound = {
-            name: {"array": self._arrays.add(values, f"{where}, {name}"), "inner": name in self._inner_named}
+            name: {"array": self._bound.arrays.add(values, f"{where}, {name}"), "inner": name in self._inner_named}
             for name, values in known.items()
             if name in used
         }
@@ -999,7 +1041,7 @@ class Scene:
     def _card(self, id: str, tokens: list[Any], values: dict[str, dict], show: str | Show, where: str, held: bool = False) -> Scene:
         if any(line["id"] == id for line in self._readouts):
             raise SceneError(f"two lines of the card are called {id!r}")
-        shown = self._show(show, ("all", *STEPWISE, *INNER), None, where)
+        shown = self._bound.show(show, ("all", *STEPWISE, *INNER), None, where)
         self._readouts.append({"id": id, "tokens": tokens, "values": values, "show": shown, **({"held": True} if held else {})})
         return self
 
@@ -1016,7 +1058,7 @@ class Scene:
         """The sentence spoken for the current state. Called again, it adds a sentence (say one a phase). `withheld`: as of
         a line of the card."""
         tokens = compile_template(template, values, "say")
-        shown = self._show(show, ("all", *STEPWISE), None, "say")
+        shown = self._bound.show(show, ("all", *STEPWISE), None, "say")
         spoken = {"tokens": tokens, "values": self._values(values, False, "say"), "show": shown}
         self._say.append({**spoken, **({"held": True} if withheld else {})})
         return self
@@ -1027,7 +1069,7 @@ class Scene:
             array = np.asarray(values)
             if array.shape != (self.steps,):
                 raise SceneError(f"table column {name!r}: needs shape ({self.steps},), has {array.shape}")
-            self._table.append({"name": str(name), "values": self._arrays.add(array, f"table column {name!r}")})
+            self._table.append({"name": str(name), "values": self._bound.arrays.add(array, f"table column {name!r}")})
         return self
 
     def encode(self) -> bytes:
@@ -1037,7 +1079,7 @@ class Scene:
         missing = self._places.keys() - {panel.id for panel in self.panels}
         if missing:
             raise SceneError(f"layout: no panel is called {', '.join(sorted(missing))}")
-        if any(p.count == "inner" for p in self.phases) and self._window is None and self._has_inner_layers():
+        if any(p.count == "inner" for p in self.phases) and self._bound.window is None and self._has_inner_layers():
             raise SceneError("inner layers need a window")
         header = {
             "v": VERSION,
@@ -1050,15 +1092,15 @@ class Scene:
             "autoplay": self.autoplay,
             "phases": [{"id": p.id, "label": p.label or p.id, "count": p.count} for p in self.phases],
             "theme": self.theme,
-            "window": self._window,
+            "window": self._bound.window,
             "inside": self._inside,
-            "parts": {name: {**parts, "tallest": self._tallest(parts)} for name, parts in self._parts.items()},
+            "parts": {name: {**parts, "tallest": self._tallest(parts)} for name, parts in self._bound.parts.items()},
             "panels": [panel.encode() for panel in self.panels],
             "readouts": self._readouts,
             "say": self._say,
             "table": self._table,
         }
-        return _packed(header, self._arrays)
+        return _packed(header, self._bound.arrays)
 
     # -- shared ------------------------------------------------------------------------------------------------------
 
@@ -1091,52 +1133,20 @@ class Scene:
     def _has_inner_layers(self) -> bool:
         return any(layer["show"]["what"] in INNER for panel in self.panels for layer in panel.layers)
 
-    def _show(self, show: str | Show, allowed: Sequence[str], count: int | None, where: str) -> dict:
-        """Checks a Show against the kinds a layer allows, the phases and the number of its items."""
-        show = Show(show) if isinstance(show, str) else show
-        if show.what not in allowed:
-            raise SceneError(f"{where}: cannot show {show.what!r}; possible: {', '.join(allowed)}")
-        parted = show.what == "picked" or show.parts is not None
-        if parted and (show.parts not in self._parts or show.what not in PARTED):
-            raise SceneError(f"{where}: {show.what!r} of parts {show.parts!r} needs scene.parts(name, …) first")
-        if show.what in INNER and self._inner_count is None:
-            raise SceneError(f"{where}: {show.what!r} needs scene.window(first, offsets) first")
-        if count is not None and show.what != "all":
-            wanted = self._inner_count if show.what in INNER else self.steps
-            unit = "inner items" if show.what in INNER else "steps"
-            if show.parts is not None:
-                wanted, unit = self._part_counts[show.parts], f"parts {show.parts!r}"
-            if count != wanted:
-                raise SceneError(f"{where}: {count} items for {wanted} {unit}")
-        if show.last is not None and (show.what != "upto" or show.last < 1):
-            raise SceneError(f"{where}: last needs 'upto' and at least 1")
-        ids = [phase.id for phase in self.phases]
-        between: list[int | None] = [None, None]
-        for end, phase in enumerate(show.phase or ()):
-            if phase is not None:
-                if phase not in ids:
-                    raise SceneError(f"{where}: unknown phase {phase!r}; known: {', '.join(ids) or 'none'}")
-                between[end] = ids.index(phase)
-        span = None if between == [None, None] else [between[0] or 0, len(ids) - 1 if between[1] is None else between[1]]
-        if span and span[0] > span[1]:
-            raise SceneError(f"{where}: phase {show.phase} runs backwards")
-        of = {} if show.parts is None else {"parts": show.parts}
-        return {"what": show.what, "last": show.last, "fade": bool(show.fade), "phase": span, **of}
-
     def _tallest(self, parts: dict) -> int:
         """Most lines that the card needs for one item."""
-        shown = [1 if line["when"] is None else self._arrays.parts[line["when"]] for line in parts["lines"]]
+        shown = [1 if line["when"] is None else self._bound.arrays.parts[line["when"]] for line in parts["lines"]]
         return int(np.max(sum(shown), initial=0)) if shown else 0
 
     def _values(self, values: Mapping[str, Any], inner: bool, where: str) -> dict[str, dict]:
         bound = {}
         for name, value in values.items():
             array = np.asarray(value)
-            is_inner = inner and array.shape == (self._inner_count,)
+            is_inner = inner and array.shape == (self._bound.inner_count,)
             if not is_inner and array.shape != (self.steps,):
-                wanted = f"({self.steps},)" + (f" or ({self._inner_count},)" if inner else "")
+                wanted = f"({self.steps},)" + (f" or ({self._bound.inner_count},)" if inner else "")
                 raise SceneError(f"{where}: {name} needs shape {wanted}, has {array.shape}")
-            bound[name] = {"array": self._arrays.add(array, f"{where}, {name}"), "inner": is_inner}
+            bound[name] = {"array": self._bound.arrays.add(array, f"{where}, {name}"), "inner": is_inner}
         return bound
 
 

@@ -1,0 +1,61 @@
+"""Garbage that refers to itself, collected while nobody waits.
+
+Each run of a script leaves some: Streamlit's own objects, and the page, which is a module of its own. Python looks for it
+when enough was made anew, so in the middle of a script, and to look over all that a server keeps takes a tenth of a second
+in which nothing else of it runs. The quick looks over what is new stay Python's; the long ones are made here, by a thread
+that waits for a moment without scripts.
+"""
+
+from __future__ import annotations
+
+import gc
+import threading
+import time
+from collections.abc import Callable
+
+from app.kit import seams
+
+DUE = 20  # quick looks over what outlived one, after which a long one is due
+LATEST = 20.0  # s that it waits for a quiet moment
+LOOK = 0.1  # s between looks whether the moment is quiet; two must find it so, for what a script said is still to be sent
+_NEVER = 2**31 - 1
+
+
+class Collector:
+    """Collects when it is due and the moment is `quiet`, or when it has been due for `latest` seconds."""
+
+    def __init__(self, quiet: Callable[[], bool], latest: float = LATEST):
+        self._quiet, self._latest = quiet, latest
+        self._due_since: float | None = None
+        self._was_quiet = False
+
+    def start(self) -> None:
+        """Take the long looks over from Python."""
+        first, second, _ = gc.get_threshold()
+        gc.set_threshold(first, second, _NEVER)
+        threading.Thread(target=self._run, daemon=True, name="collector").start()
+
+    def look(self) -> bool:
+        """Collect if it is time; whether it was."""
+        if gc.get_count()[2] < DUE:
+            self._due_since = None
+            return False
+        now = time.monotonic()
+        if self._due_since is None:
+            self._due_since = now
+        before, self._was_quiet = self._was_quiet, self._quiet()
+        if not (before and self._was_quiet) and now - self._due_since < self._latest:
+            return False
+        gc.collect()
+        self._due_since = None
+        return True
+
+    def _run(self) -> None:
+        while True:
+            time.sleep(LOOK)
+            self.look()
+
+
+def start() -> None:
+    """Collect in this process while no script runs."""
+    Collector(quiet=lambda: not seams.scripts_run()).start()
