@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -198,9 +199,14 @@ def left_behind(rest: Look, share: float) -> list[str]:
 
 
 def growth(looks: list[Look]) -> float:
-    """MB a minute over the last half of the time: the slope of a straight line."""
-    last = [look for look in looks[:-1] if look.minute >= looks[-2].minute / 2]  # the very last: when all had left
-    return float(np.polyfit([look.minute for look in last], [look.memory for look in last], 1)[0])
+    """MB a minute over the last half of the time: the slope of a straight line through the least of each minute. What is
+    under way takes a hundred MB now and none then; what is kept is there in the least, too.
+    """
+    *last, _ = looks  # the very last: when all had left
+    end = last[-1].minute
+    minutes = groupby(last, key=lambda look: int(end - look.minute))
+    least = [min(of_minute, key=lambda look: look.memory) for back, of_minute in minutes if back < int(end / 2)]
+    return float(np.polyfit([look.minute for look in least], [look.memory for look in least], 1)[0])
 
 
 def _tracebacks(said: str) -> list[str]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.load.user import play
-from tests.soak import Look, growth, soak
+from tests.soak import GROWTH, Look, growth, soak
 
 MINUTES, USERS = 0.5, 4
 # MB that the server may take; a quick machine came to 615. How fast it comes there is no measure: the faster a machine,
@@ -23,7 +24,10 @@ def test_nothing_is_left_of_readers_who_did_this_and_that(tmp_path: Path):
 
 def test_what_grows_to_the_end_is_told_from_what_has_grown():
     def looks(memory):
-        return [Look(minute, memory(minute), threads=9, files=9, readers=4, jobs=1) for minute in range(31)]
+        return [Look(i / 12, memory(i / 12), threads=9, files=9, readers=4, jobs=1) for i in range(12 * 30 + 2)]
 
     assert growth(looks(lambda minute: 500.0 + 2.0 * minute)) == pytest.approx(2.0)
     assert growth(looks(lambda minute: min(500.0 + 20.0 * minute, 700.0))) == pytest.approx(0.0)
+    passing = np.random.default_rng(3)  # what is under way
+    assert growth(looks(lambda minute: 500.0 + passing.exponential(60.0))) == pytest.approx(0.0, abs=GROWTH)
+    assert growth(looks(lambda minute: 500.0 + 2.0 * minute + passing.exponential(60.0))) == pytest.approx(2.0, abs=GROWTH)
