@@ -17,15 +17,17 @@ from app.kit import seams
 
 DUE = 20  # quick looks over what outlived one, after which a long one is due
 LATEST = 20.0  # s that it waits for a quiet moment
+SHARE = 0.02  # of the time that long looks may take: the more there is to look over, the rarer
 LOOK = 0.1  # s between looks whether the moment is quiet; two must find it so, for what a script said is still to be sent
 _NEVER = 2**31 - 1
 
 
 class Collector:
-    """Collects when it is due and the moment is `quiet`, or when it has been due for `latest` seconds."""
+    """Collects when it is due and the moment is `quiet`, or when it has been due for `latest` seconds; `share` of the time."""
 
-    def __init__(self, quiet: Callable[[], bool], latest: float = LATEST):
-        self._quiet, self._latest = quiet, latest
+    def __init__(self, quiet: Callable[[], bool], latest: float = LATEST, share: float = SHARE):
+        self._quiet, self._latest, self._share = quiet, latest, share
+        self._rests_until = 0.0
         self._due_since: float | None = None
         self._was_quiet = False
 
@@ -37,10 +39,10 @@ class Collector:
 
     def look(self) -> bool:
         """Collect if it is time; whether it was."""
-        if gc.get_count()[2] < DUE:
+        now = time.monotonic()
+        if gc.get_count()[2] < DUE or now < self._rests_until:
             self._due_since = None
             return False
-        now = time.monotonic()
         if self._due_since is None:
             self._due_since = now
         before, self._was_quiet = self._was_quiet, self._quiet()
@@ -48,6 +50,7 @@ class Collector:
             return False
         gc.collect()
         self._due_since = None
+        self._rests_until = now + (time.monotonic() - now) / self._share
         return True
 
     def _run(self) -> None:

@@ -56,6 +56,14 @@ def test_it_waits_no_longer_than_it_may(old):
     assert mine.look() and old() is None
 
 
+def test_it_takes_no_more_than_its_share_of_the_time(old):
+    for share, again in ((1.0, True), (1e-9, False)):
+        mine = Collector(lambda: False, latest=0.0, share=share)
+        for expected in (True, again):
+            looked_quickly()
+            assert mine.look() is expected
+
+
 def test_python_leaves_the_long_looks_to_it(old, monkeypatch):
     monkeypatch.setattr(collector, "LOOK", 1e6)
     before = gc.get_threshold()
