@@ -41,7 +41,7 @@ class Collector:
         """Collect if it is time; whether it was."""
         now = time.monotonic()
         if gc.get_count()[2] < DUE or now < self._rests_until:
-            self._due_since = None
+            self._due_since, self._was_quiet = None, False
             return False
         if self._due_since is None:
             self._due_since = now
@@ -49,7 +49,7 @@ class Collector:
         if not (before and self._was_quiet) and now - self._due_since < self._latest:
             return False
         gc.collect()
-        self._due_since = None
+        self._due_since, self._was_quiet = None, False
         self._rests_until = now + (time.monotonic() - now) / self._share
         return True
 

@@ -181,9 +181,10 @@ def _settles(n: Numbers) -> Told:
     numbers = WORDS.phrase(
         "conclusions.settles.numbers", printed=settled[0].value, windowed=settled[1].value, enough=ENOUGH, metropolis=metropolis.value
     )
-    sooner = [metropolis.value - each.value > SURE * math.hypot(metropolis.error, each.error) for each in settled]
-    later = [each.value - metropolis.value > SURE * math.hypot(metropolis.error, each.error) for each in settled]
-    return Told(HOLDS if all(sooner) else DOES_NOT if all(later) else UNTOLD, numbers)
+    gaps = [(metropolis.value - each.value, SURE * math.hypot(metropolis.error, each.error)) for each in settled]
+    if all(gap > chance for gap, chance in gaps):
+        return Told(HOLDS, numbers)
+    return Told(DOES_NOT if all(gap < -chance for gap, chance in gaps) else UNTOLD, numbers)
 
 
 CONCLUSIONS = (

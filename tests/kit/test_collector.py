@@ -49,6 +49,13 @@ def test_it_waits_until_no_script_runs(old):
     assert not mine.look(), "there is nothing new to look over"
 
 
+def test_the_quiet_before_the_last_look_is_not_that_of_now(old):
+    mine = Collector(lambda: True, share=1.0)
+    for _ in range(2):
+        looked_quickly()
+        assert not mine.look() and mine.look()
+
+
 def test_it_waits_no_longer_than_it_may(old):
     mine = Collector(lambda: False, latest=0.0)
     assert not mine.look() and old() is not None

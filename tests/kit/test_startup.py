@@ -12,13 +12,13 @@ import pytest
 from numba.core import event
 from streamlit.testing.v1 import AppTest
 
-from app.kit import startup
+from app.kit import collector, startup
 from engine import _cache
 from tests.server import ROOT
 
 STAGES = """
 import json, sys
-from app.kit import startup
+from app.kit import collector, startup
 ours = lambda: sorted(name for name in sys.modules if name.split(".")[0] in ("app", "engine", "lessons", "datasets"))
 startup.load()
 startup.load_page(sys.argv[1])
@@ -57,9 +57,12 @@ def test_the_collector_rests_while_the_engine_loads_and_works_again_after_a_fail
 
     monkeypatch.setattr(startup.WarmUp, "_load", load)
     monkeypatch.setattr(startup.WarmUp, "_warm", load)
+    begun: list[bool] = []
+    monkeypatch.setattr(collector, "start", lambda: begun.append(gc.isenabled()))
     try:
         assert startup.WarmUp().ready.wait(30)
         assert worked == [False, False]
+        assert begun == [True], "nobody took over the long looks"
         assert gc.isenabled()
     finally:
         gc.unfreeze()
