@@ -11,7 +11,7 @@ if str(ROOT) not in sys.path:  # Streamlit puts only app/ on the path; this is t
 import streamlit as st  # noqa: E402
 
 from app import catalogue, pages  # noqa: E402
-from app.kit import startup  # noqa: E402
+from app.kit import startup, visit  # noqa: E402
 
 NOTE_AFTER = 1.5  # s of warm-up before the page speaks of it
 OVER = """<style>
@@ -28,13 +28,12 @@ def main() -> None:
     page = st.navigation(pages.by_track(), position="top")
     title = f"{page.title} · Posterior Lab" if page.url_path else "Posterior Lab"
     st.set_page_config(page_title=title, page_icon=pages.ICON, layout="wide")
-    st.session_state["came from"] = st.session_state.get("page")
-    st.session_state["page"] = page.url_path
+    visit.enter(page.url_path)
     top = st.container(key="warming")  # before the page: what stands behind it loses its place when the page changes
     warm_up = startup.warm_up()
     lesson = next((entry for entry in catalogue.PAGES if entry.slug == page.url_path), None)
     following = catalogue.next_after(lesson.slug) if lesson in catalogue.LESSONS else []
-    st.session_state["leads to"] = [(entry.path, entry.title, entry.promise) for entry in following]
+    st.session_state[visit.LEADS_TO] = [(entry.path, entry.title, entry.promise) for entry in following]
     if not lesson or warm_up.loaded.wait(NOTE_AFTER):
         if lesson:
             startup.load_page(lesson.package)

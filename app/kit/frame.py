@@ -26,7 +26,7 @@ from app.kit.follow import Follow
 from app.kit.lesson import Lesson
 from app.kit.link import link
 from app.kit.text import plain
-from app.kit.visit import LEADS_TO, Visit, arriving, fill, session, visit
+from app.kit.visit import LEADS_TO, PAGE, Visit, arriving, fill, session, visit
 from app.kit.words import SANDBOX, Question, Scenario
 from engine import turns
 from engine.judge import Check
@@ -63,7 +63,7 @@ def show(lesson: Lesson) -> None:
         flushed = stage.draw(lesson, here, work)
     # The rest takes its turn: scripts that run beside each other share one Python, and first pictures would wait for them.
     # While it waits it hears of what its reader does next: a look at the session's state ends a script that is out of date.
-    with turns.turn(turns.Claim(turns.machine, turns.PAGE, session()), lambda: st.session_state.get("page")):
+    with turns.turn(turns.Claim(turns.machine, turns.PAGE, session()), lambda: st.session_state.get(PAGE)):
         with style:  # st.html comes a second later, with a visible jump
             letters = f".st-key-head {{ --letters: {len(lesson.title)}; }}"
             st.markdown(f"<style>{_STYLE}{letters}{icons.STYLE}{_PROJECTED if here.present else ''}</style>", unsafe_allow_html=True)

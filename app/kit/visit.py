@@ -27,7 +27,9 @@ PATIENCE = 0.5  # s that a run waits for what takes long to try
 _REFILL_SECONDS = 8.0  # a slow machine needs some of them to build its first page
 _ECHO_SECONDS = 20.0  # after which a busy browser has taken over what it was sent
 _REMEMBERED = 64  # values that a widget may have shown in that time
-CAME_FROM = "came from"  # session key: slug of the page that ran before this run, kept by main.py
+PAGE = "page"  # session key: slug of the page that runs
+CAME_FROM = "came from"  # session key: slug of the page that ran before this run
+WRITTEN = "written"  # session key: (slug of the page, query) of the address that was last written
 LEADS_TO = "leads to"  # session key: (page, title, promise) of the lessons to go on with, kept by main.py
 
 
@@ -216,11 +218,23 @@ class Visit(Generic[S]):
         query = self.query()
         address = {name: [value] for name, value in query.items()}
         if address != self.address or self.unheard:
-            st.query_params.from_dict(query)  # may end this run before anything is sent: then the next run writes
+            write_address(query)  # may end this run before anything is sent: then the next run writes
         if address != self.address:
             self.left.append(self.address)
             self.address = address
         self.touched = self.unheard = False
+
+
+def write_address(query: Mapping[str, str]) -> None:
+    """Put a query into the address bar of the page that runs."""
+    st.query_params.from_dict(query)
+    st.session_state[WRITTEN] = st.session_state.get(PAGE), {name: [value] for name, value in query.items()}
+
+
+def _written_elsewhere(slug: str) -> share.Query | None:
+    """The query that another page wrote last: it may reach the browser after that of this one."""
+    page, query = st.session_state.get(WRITTEN, (slug, {}))
+    return None if page == slug else query
 
 
 @dataclass(frozen=True)
@@ -349,19 +363,26 @@ def session() -> str:
     return f"{seams.session_id()}/{own}"
 
 
+def enter(slug: str) -> None:
+    """A run of this page begins."""
+    st.session_state[CAME_FROM] = st.session_state.get(PAGE)
+    st.session_state[PAGE] = slug
+
+
 def visit(slug: str, cls: type[Spec], scenarios: Mapping[str, Spec], controls: Sequence[str] = ()) -> Visit:
     """The visit of this session to `slug`, brought in step with the address.
 
     A new address (first arrival, another link, back and forward) is read and wins. An address that we have written
-    over may still come back with a rerun that was under way; it counts only when the reader went back to it. Coming
-    from another page finds everything as it was left. A bare address gone back to on the page itself starts it
-    afresh.
+    over may still come back with a rerun that was under way, and the last one of the page before with any; it counts
+    only when the reader went back to it. Coming from another page finds everything as it was left. A bare address gone
+    back to on the page itself starts it afresh.
     """
     whole = seams.query()
     raw = share.unframed(whole)  # where the player stands is no news
     key = f"visit/{slug}"
     known: Visit | None = st.session_state.get(key)
     returned = st.session_state.get(CAME_FROM) != slug
+    written = _written_elsewhere(slug)
     if known is not None:
         if returned:
             known.elsewhere = None  # another page has run since
@@ -371,7 +392,9 @@ def visit(slug: str, cls: type[Spec], scenarios: Mapping[str, Spec], controls: S
         if not raw and returned:
             known.address, known.touched = {}, True
             return known
-        stale = raw in known.left and not seams.went_back()
+        if written is not None and written not in known.left:
+            known.left.append(written)
+        stale = raw in known.left and not (returned or seams.went_back())
         known.unheard = stale and raw != known.address
         if known.touched or raw == known.address or stale:
             return known

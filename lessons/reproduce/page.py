@@ -10,7 +10,7 @@ from pathlib import Path
 import streamlit as st
 
 from app.kit import follow, frame, jobs, messages, seams, startup, words
-from app.kit.visit import session
+from app.kit.visit import session, write_address
 from engine import turns
 from lessons.reproduce import again, pictures, report, store
 from lessons.reproduce.errata.numbers import errata
@@ -93,7 +93,7 @@ def _experiment(rows: Sequence[Row]) -> None:
     )
     if id is None:
         return
-    st.query_params[ID] = id
+    write_address({ID: id})
     experiment = BY_ID[id]
     told = st.container()  # above the button, whose press decides which form it tells
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):

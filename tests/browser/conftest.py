@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, FloatRect, Locator, Page, Request, Response, ViewportSize, expect
+from playwright.sync_api import Browser, ConsoleMessage, FloatRect, Locator, Page, Request, Response, ViewportSize, WebSocketRoute, expect
 
 from app import catalogue
 from tests.browser import chrome
@@ -27,6 +27,7 @@ SCREEN: ViewportSize = {"width": 1280, "height": 720}
 TITLES = {entry.slug: entry.title for entry in catalogue.LESSONS}
 FOLLOW = "path => { history.pushState({}, '', path); dispatchEvent(new PopStateEvent('popstate')); }"
 BROKEN = "Uncaught app execution"
+STREAM = re.compile(r"/_stcore/stream")
 READY = "[data-testid='stApp'][data-test-script-state='notRunning']"
 
 
@@ -157,6 +158,28 @@ def draw(page: Page, pad: Locator, points: Sequence[tuple[float, float]], pause:
         page.mouse.move(*place, steps=6)
         page.wait_for_timeout(pause)
     page.mouse.up()
+
+
+class Gate:
+    """Streamlit's messages to the page: passed on, or kept until the gate opens."""
+
+    def __init__(self, route: WebSocketRoute):
+        self._page, self._kept = route, []
+        self.shut = False
+        server = route.connect_to_server()
+        server.on_message(self._pass)
+
+    def _pass(self, message: str | bytes) -> None:
+        if self.shut:
+            self._kept.append(message)
+        else:
+            self._page.send(message)
+
+    def open(self) -> None:
+        """Pass on what was kept, and all that follows."""
+        self.shut = False
+        for message in self._kept:
+            self._page.send(message)
 
 
 class Lab:

@@ -9,7 +9,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from app.kit import theme
-from tests.browser.conftest import PATIENT, Lab, hold
+from tests.browser.conftest import FOLLOW, PATIENT, STREAM, Gate, Lab, hold
+from tests.pace import slower
+from tests.server import Server
 
 
 def player(page: Page):
@@ -330,3 +332,22 @@ def test_a_press_on_a_page_that_is_left_does_not_go_back_to_it(lab: Lab):
     page.wait_for_timeout(1000)
     expect(page.get_by_role("heading", name="HMC trajectories", exact=True)).to_be_visible()
     assert lab.query()["step_size"] == "0.25"
+
+
+def test_what_a_page_that_is_left_wrote_late_is_not_taken_for_a_link(page: Page, server: Server):
+    """Its address came after the next page's own, and the next run began that page anew without its settings."""
+    gates: list[Gate] = []
+    page.route_web_socket(STREAM, lambda route: gates.append(Gate(route)))
+    lab = Lab(page, server.url)
+    lab.open("/conjugate?alpha=6&beta=6")
+    seed = page.locator(".st-key-settings").get_by_test_id("stNumberInputStepUp").first
+    expect(seed).to_be_attached(timeout=PATIENT)
+    gates[-1].shut = True
+    page.evaluate(ANOTHER_SEED)
+    page.wait_for_timeout(1000 * slower())  # for the run to write it: a browser that has not heard it cannot tell
+    page.evaluate(FOLLOW, "/hmc?step_size=0.25")
+    gates[-1].open()
+    page.wait_for_url(re.compile("alpha=6"))
+    expect(page.get_by_role("button", name=re.compile("kernel ✓"))).to_be_visible(timeout=PATIENT)
+    page.wait_for_url(re.compile("step_size=0.25"), timeout=PATIENT)
+    assert "alpha" not in lab.query() and not lab.problems

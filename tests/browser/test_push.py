@@ -10,18 +10,16 @@ from playwright.sync_api import Page, WebSocket, WebSocketRoute, expect
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from app.kit.stage import PATIENCE
-from tests.browser.conftest import PATIENT, Lab, player
+from tests.browser.conftest import PATIENT, STREAM, Gate, Lab, player
 from tests.browser.test_frame import set_box
 from tests.server import Server
 
 SOCKET = re.compile(r"/picture/[0-9a-f]{32}$")
-STREAM = re.compile(r"/_stcore/stream")
 COUNT = """player => {
   window.__pictures = 0;
   new MutationObserver(list => { window.__pictures += list.length; })
     .observe(player, {attributes: true, attributeFilter: ["data-run"]});
 }"""
-
 
 # A socket that is open and silent, and a page that names the missing picture four times a second.
 POLLED = """async () => {
@@ -50,28 +48,6 @@ def slow_scene(*arguments):
     return scene(*arguments)
 stage._scene = slow_scene
 """
-
-
-class Gate:
-    """Streamlit's messages to the page: passed on, or kept until the gate opens."""
-
-    def __init__(self, route: WebSocketRoute):
-        self._page, self._kept = route, []
-        self.shut = False
-        server = route.connect_to_server()
-        server.on_message(self._pass)
-
-    def _pass(self, message: str | bytes) -> None:
-        if self.shut:
-            self._kept.append(message)
-        else:
-            self._page.send(message)
-
-    def open(self) -> None:
-        """Pass on what was kept, and all that follows."""
-        self.shut = False
-        for message in self._kept:
-            self._page.send(message)
 
 
 def run(lab: Lab) -> str | None:

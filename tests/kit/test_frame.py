@@ -175,6 +175,23 @@ def test_what_a_control_showed_for_long_is_an_echo_once_a_link_has_taken_it_away
     assert here.spec.step_size == 0.5
 
 
+def test_an_address_of_the_page_before_is_no_link_to_this_one_unless_the_reader_went_there(monkeypatch: pytest.MonkeyPatch):
+    theirs = {"v": ["1"], "step_size": ["0.5"]}
+    known = Visit(WalkSpec(), address={"v": ["1"], "steps": ["77"]})
+    state = {"visit/demo": known, visit.PAGE: "demo", visit.CAME_FROM: "demo", visit.WRITTEN: ("other", theirs)}
+    monkeypatch.setattr(visit.st, "session_state", state)
+    monkeypatch.setattr(seams, "query", lambda: theirs)
+    assert visit.visit("demo", WalkSpec, {}) is known and known.unheard, "and the browser hears what it should be"
+    state[visit.WRITTEN] = "demo", known.address
+    assert visit.visit("demo", WalkSpec, {}) is known, "so it is once this page has written its own"
+    monkeypatch.setattr(seams, "went_back", lambda: True)
+    assert visit.visit("demo", WalkSpec, {}).spec.step_size == 0.5
+    monkeypatch.undo()
+    monkeypatch.setattr(visit.st, "session_state", {**state, "visit/demo": known, visit.CAME_FROM: "other"})
+    monkeypatch.setattr(seams, "query", lambda: theirs)
+    assert visit.visit("demo", WalkSpec, {}).spec.step_size == 0.5, "a link on the other page"
+
+
 def test_a_browser_that_comes_back_undoes_nothing_that_it_may_not_have_heard_of(monkeypatch: pytest.MonkeyPatch):
     state = {"box": 3.0, "filled": {"box": Filled(time.monotonic() - 60.0, (3.0, 4.0), again=True)}}
     monkeypatch.setattr(visit.st, "session_state", state)
