@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 Column = Sequence[Any] | NDArray[Any]  # of a table
 
-MAX_POINTS = 4000  # of one line: a chart is 800 px wide
+MAX_POINTS = 1600  # of one line: two a pixel
 HEIGHT = 260
 MOST_BARS = 12  # of a check's figure
 SAVED_SIZE = {"width": 720, "height": 420}  # px: room for the letters of another font, for a picture does not have the page's
@@ -119,7 +119,7 @@ def trace(title: str, draws: Any, *, alt: str, y: str, x: str = "draw", truth: f
     for chain, values in enumerate(draws):
         look = chain % len(theme.DASHES)
         line = {"color": theme.colour(f"chain-{look}", 0.85), "width": 1, "dash": theme.DASHES[look]}
-        figure.add_scattergl(x=at, y=values[at], mode="lines", line=line, name=f"chain {chain + 1}")
+        figure.add_scatter(x=at, y=values[at], mode="lines", line=line, name=f"chain {chain + 1}")
     figure.layout.showlegend = len(draws) > 1
     if truth is not None:
         _rule(figure, truth, "truth")

@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 N = TypeVar("N", bound=np.generic)
 
 FEWEST = 10  # kept draws of each chain before anything is said about them
-MARKS = 14  # times at which the slower diagnostics are worked out along a run
+MARKS, FIRST_MARKS = 14, 3  # times at which the slower diagnostics are worked out along a run; in the first picture
 
 
 def simulate(spec: DiagnosticsLesson) -> Recording:
@@ -199,11 +199,11 @@ class Running:
 
 
 @kept
-def running(spec: DiagnosticsLesson) -> Running:
-    """The diagnostics of arviz-stats along the run."""
+def running(spec: DiagnosticsLesson, marks: int = MARKS) -> Running:
+    """The diagnostics of arviz-stats along the run, worked out at so many times."""
     values = counted(spec, watched(spec, simulate(spec).draws))
     n = values.shape[1]
-    times = np.unique(np.linspace(max(FEWEST, n // MARKS), n, MARKS).astype(int))
+    times = np.unique(np.linspace(max(FEWEST, n // MARKS), n, marks).astype(int))
     found = [_look(values[:, :time]) for time in times]
     held = np.searchsorted(times, kept_so_far(spec), side="right") - 1
     rhat, bulk, tail, mean, mcse = (np.where(held < 0, np.nan, np.array(column)[held]) for column in zip(*found, strict=True))

@@ -16,7 +16,7 @@ from engine.targets import parameters_of
 from lessons.diagnostics import analysis, doctor, panels
 from lessons.diagnostics.patients import GALLERY
 from lessons.diagnostics.questions import QUESTIONS
-from lessons.diagnostics.scenes import PREVIEWS, scene
+from lessons.diagnostics.scenes import PREVIEWS, grow, scene
 from lessons.diagnostics.spec import NOBODY, PATIENTS, SCENARIOS, WORDS, DiagnosticsLesson
 from lessons.families import chain_files
 
@@ -88,6 +88,7 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    grow=grow,
     previews=PREVIEWS,
     recording=analysis.simulate,
     kernels=analysis.kernels,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,6 +12,7 @@ from app.kit.player.scene import Axis, Phase, Scene, Show
 from app.kit.preview import of_target
 from engine.recording import Recording
 from lessons.diagnostics import analysis, doctor
+from lessons.diagnostics.analysis import Running
 from lessons.diagnostics.spec import NOBODY, WORDS, DiagnosticsLesson
 
 Array = NDArray[np.float64]
@@ -34,6 +37,18 @@ PREVIEWS = of_target(("burn", "thin", "scale", "step_size", "steps", "start_x", 
 
 def scene(spec: DiagnosticsLesson, window: int | None = None) -> bytes:
     """The scene of some chains. It has no inner items, so `window` does not matter."""
+    return drawn(spec, analysis.running(spec))
+
+
+def grow(spec: DiagnosticsLesson, job: Any) -> bytes | None:
+    """The same, with a picture of few looks at the chains while the others are made."""
+    if analysis.running.peek(spec) is None:
+        job.publish(drawn(spec, analysis.running(spec, analysis.FIRST_MARKS)))
+    return None if job.is_set() else scene(spec)
+
+
+def drawn(spec: DiagnosticsLesson, now: Running) -> bytes:
+    """The scene of some chains with the diagnostics as far as they have been worked out."""
     run = analysis.simulate(spec)
     name = analysis.name_of(spec)
     who = WORDS.phrase("stage.patient", number=spec.patient) if spec.sealed else analysis.describe(spec)
@@ -51,11 +66,11 @@ def scene(spec: DiagnosticsLesson, window: int | None = None) -> bytes:
     limits = _limits(spec, values)
     _trace(picture, spec, values, name, limits)
     _means(picture, spec, name, limits)
-    _below(picture, spec, run, values, name)
-    _rhat(picture, spec)
-    _ess(picture, spec)
-    _arithmetic(picture, spec, values, name)
-    _words(picture, spec, values, name)
+    _below(picture, spec, run, values, name, now)
+    _rhat(picture, spec, now)
+    _ess(picture, spec, now)
+    _arithmetic(picture, spec, values, name, now)
+    _words(picture, spec, values, name, now)
     return picture.encode()
 
 
@@ -109,12 +124,13 @@ def _means(picture: Scene, spec: DiagnosticsLesson, name: str, limits: tuple[flo
         panel.points(here, role="truth", shape="diamond", size=6)
 
 
-def _below(picture: Scene, spec: DiagnosticsLesson, run: Recording, values: Array, name: str) -> None:
-    draw = {"ranks": _ranks, "histogram": _histogram, "average": _average}
+def _below(picture: Scene, spec: DiagnosticsLesson, run: Recording, values: Array, name: str, now: Running) -> None:
     if spec.view == "plane":
         _plane(picture, spec, run)
+    elif spec.view == "average":
+        _average(picture, spec, values, name, now)
     else:
-        draw[spec.view](picture, spec, values, name)
+        {"ranks": _ranks, "histogram": _histogram}[spec.view](picture, spec, values, name)
 
 
 def _ranks(picture: Scene, spec: DiagnosticsLesson, values: Array, name: str) -> None:
@@ -158,9 +174,8 @@ def _histogram(picture: Scene, spec: DiagnosticsLesson, values: Array, name: str
         panel.line(grid, true.density(grid), role="truth", width=2.5, dash=True, label=WORDS.phrase("stage.exact_density"))
 
 
-def _average(picture: Scene, spec: DiagnosticsLesson, values: Array, name: str) -> None:
+def _average(picture: Scene, spec: DiagnosticsLesson, values: Array, name: str, found: Running) -> None:
     """The mean of all chains so far with the error bar that the chains claim, against the exact mean."""
-    found = analysis.running(spec)
     true = analysis.exact(spec).mean
     at = np.arange(1.0, spec.draws + 1)
     settled = found.at >= analysis.counted(spec, values).shape[1] // 4
@@ -228,8 +243,8 @@ def _time(spec: DiagnosticsLesson) -> Axis:
     return Axis(WORDS.phrase("stage.transition"), 0, ROOM * spec.draws)
 
 
-def _rhat(picture: Scene, spec: DiagnosticsLesson) -> None:
-    old, new = analysis.classic(spec).rhat - 1.0, analysis.running(spec).rhat - 1.0
+def _rhat(picture: Scene, spec: DiagnosticsLesson, now: Running) -> None:
+    old, new = analysis.classic(spec).rhat - 1.0, now.rhat - 1.0
     late = np.concatenate([part[part.size // 50 :] for part in (old, new)])
     top = float(np.clip(1.5 * np.nanmax(late, initial=0.2), 0.3, 100.0))
     panel = picture.panel(
@@ -247,8 +262,7 @@ def _rhat(picture: Scene, spec: DiagnosticsLesson) -> None:
     panel.rule(y=doctor.MAX_RHAT - 1.0, role="reject", dash=True, label=WORDS.phrase("stage.rhat_limit", rhat=doctor.MAX_RHAT))
 
 
-def _ess(picture: Scene, spec: DiagnosticsLesson) -> None:
-    found = analysis.running(spec)
+def _ess(picture: Scene, spec: DiagnosticsLesson, found: Running) -> None:
     drawn = spec.chains * analysis.kept_so_far(spec).astype(float)
     top = max(float(np.nanmax([found.ess_bulk, found.ess_tail], initial=0.0)), 450.0)
     panel = picture.panel(
@@ -269,9 +283,9 @@ def _ess(picture: Scene, spec: DiagnosticsLesson) -> None:
 # Numbers and words ----------------------------------------------------------------------------------------------------
 
 
-def _arithmetic(picture: Scene, spec: DiagnosticsLesson, values: Array, name: str) -> None:
+def _arithmetic(picture: Scene, spec: DiagnosticsLesson, values: Array, name: str, now: Running) -> None:
     """The arithmetic card: W, B/n and R-hat with the numbers of the draws so far."""
-    so_far, now, chains = analysis.classic(spec), analysis.running(spec), range(spec.chains)
+    so_far, chains = analysis.classic(spec), range(spec.chains)
     phase = {part.id: Show("at", phase=(part.id, None)) for part in PHASES}
     each = [f"v{c + 1}" for c in chains]
 
@@ -322,8 +336,8 @@ def _arithmetic(picture: Scene, spec: DiagnosticsLesson, values: Array, name: st
     )
 
 
-def _words(picture: Scene, spec: DiagnosticsLesson, values: Array, name: str) -> None:
-    so_far, now = analysis.classic(spec), analysis.running(spec)
+def _words(picture: Scene, spec: DiagnosticsLesson, values: Array, name: str, now: Running) -> None:
+    so_far = analysis.classic(spec)
     picture.say(WORDS.phrase("stage.said"), r=now.rhat, c=so_far.rhat, bulk=now.ess_bulk)
     picture.table(
         {

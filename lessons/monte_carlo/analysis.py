@@ -109,6 +109,9 @@ class Estimates:
         return np.median(np.divide(top, total, out=np.ones_like(total), where=total > 0.0), axis=0)
 
 
+BEGINNING = 50  # repetitions of the first picture
+
+
 @kept
 def estimates(spec: MonteCarloLesson) -> Estimates:
     """The estimates of `spec`."""

@@ -6,7 +6,7 @@ from engine.readable.monte_carlo import monte_carlo
 from lessons.monte_carlo import analysis
 from lessons.monte_carlo.panels import diagnostics, panels
 from lessons.monte_carlo.questions import QUESTIONS
-from lessons.monte_carlo.scenes import PREVIEWS, scene
+from lessons.monte_carlo.scenes import PREVIEWS, grow, scene
 from lessons.monte_carlo.spec import SCENARIOS, SETTINGS, WORDS, MonteCarloLesson
 
 
@@ -42,6 +42,7 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    grow=grow,
     previews=PREVIEWS,
     audit=analysis.audit,
     checks=analysis.checks,

@@ -53,7 +53,18 @@ PREVIEWS = dict.fromkeys(("dimension", "a", "b", "threshold", "shift", "scale"),
 
 def scene(spec: MonteCarloLesson, window: int | None = None) -> bytes:
     """The scene of the first repetition, with the others behind it."""
-    here = analysis.estimates(spec)
+    return drawn(spec, analysis.estimates(spec))
+
+
+def grow(spec: MonteCarloLesson, job: Any) -> bytes | None:
+    """The same, with a picture of the first repetitions while the others are made."""
+    if analysis.estimates.peek(spec) is None:
+        job.publish(drawn(spec, analysis.estimates(spec.replace(replications=analysis.BEGINNING))))
+    return None if job.is_set() else scene(spec)
+
+
+def drawn(spec: MonteCarloLesson, here: Estimates) -> bytes:
+    """The scene of a spec from as many of its repetitions as have been made."""
     picture = Scene(
         run=repr(spec),
         steps=spec.draws,
@@ -61,7 +72,7 @@ def scene(spec: MonteCarloLesson, window: int | None = None) -> bytes:
         phases=PHASES,
         start=spec.draws - 1,
         theme=theme.palette(),
-        label=WORDS.phrase("stage.picture", what=TERMS[spec.integral].title, draws=spec.draws, replications=spec.replications),
+        label=WORDS.phrase("stage.picture", what=TERMS[spec.integral].title, draws=spec.draws, replications=here.spec.replications),
     )
     (_darts if spec.integral == "ball" else _curve)(picture, here)
     _running(picture, here)

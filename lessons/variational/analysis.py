@@ -63,6 +63,7 @@ from lessons.variational.spec import DATA_SEED, ESTIMATORS, PARAMETERS, PRIOR, W
 Array = NDArray[np.float64]
 
 NODES = 20  # of the quadrature of the ELBO, a coordinate
+EARLY = 8  # of so many steps the first picture has the ELBO of one
 SETTLED = 0.25  # nats by which the ELBO of a settled fit may still wander
 STILL = 0.1  # nats that a Newton step may still gain where a fit has come to rest
 OFF_NATS = 5.0  # by which the fit is off where that is planted
@@ -118,14 +119,34 @@ def simulate(spec: VariationalLesson) -> Climb:
 
 @kept
 def _simulate(spec: VariationalLesson) -> Climb:
+    target, fit = _fitted(spec)
+    return Climb(spec, target, fit, exact_elbo(spec, fit.parameters), log_evidence(target))
+
+
+def beginning(spec: VariationalLesson) -> Climb | None:
+    """The fit of `spec` with its exact ELBO at some steps, NaN at the others; None where all of it is there."""
+    spec = spec.simulation()
+    if _simulate.peek(spec) is not None:
+        return None
+    target, fit = _fitted(spec)
+    some = np.unique(np.append(np.arange(0, len(fit.parameters), EARLY), len(fit.parameters) - 1))
+    found = exact_elbo(spec, fit.parameters[some])
+    parts = {}
+    for name in ("energy", "entropy", "error"):
+        parts[name] = np.full(len(fit.parameters), np.nan)
+        parts[name][some] = getattr(found, name)
+    return Climb(spec, target, fit, Elbo(**parts), log_evidence(target))
+
+
+@kept
+def _fitted(spec: VariationalLesson) -> tuple[Target, Fit]:
     target = spec.build_target()
     try:
         run = AdviRun(target, spec.settings(), steps=spec.steps, seed=spec.seed, detail="samples")
     except TargetError as error:
         raise SpecError("start_x", str(error)) from error
     run.advance(run.total)
-    fit = run.fit()
-    return Climb(spec, target, fit, exact_elbo(spec, fit.parameters), log_evidence(target))
+    return target, run.fit()
 
 
 def log_evidence(target: Target) -> float:

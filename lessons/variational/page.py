@@ -12,7 +12,7 @@ from engine.variational.advi import _estimate, _score
 from lessons.variational import analysis
 from lessons.variational.panels import diagnostics, panels
 from lessons.variational.questions import QUESTIONS
-from lessons.variational.scenes import PREVIEWS, scene
+from lessons.variational.scenes import PREVIEWS, grow, scene
 from lessons.variational.spec import PARAMETERS, SCENARIOS, WORDS, VariationalLesson
 
 
@@ -88,6 +88,7 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    grow=grow,
     previews=PREVIEWS,
     kernels=analysis.kernels,
     audit=analysis.audit,

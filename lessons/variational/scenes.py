@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from app.kit.preview import Preview
-from lessons.variational import stage_advi, stage_cavi, stage_kl
+from lessons.variational import analysis, stage_advi, stage_cavi, stage_kl
 from lessons.variational.spec import VariationalLesson
 
 STAGES = {"advi": stage_advi.stage, "cavi": stage_cavi.stage, "kl": stage_kl.stage}
@@ -15,3 +17,11 @@ PREVIEWS = dict.fromkeys((*OF_TARGETS, "step_size", "samples", "batch", "start_x
 def scene(spec: VariationalLesson, window: int | None = None) -> bytes:
     """The scene of `spec`, with the points of the steps around `window`."""
     return STAGES[spec.method](spec, window).encode()
+
+
+def grow(spec: VariationalLesson, job: Any) -> bytes | None:
+    """The same; of ADVI with a picture of the fit while its exact ELBO is worked out."""
+    climb = analysis.beginning(spec) if spec.method == "advi" else None
+    if climb is not None:
+        job.publish(stage_advi.drawn(spec, None, climb).encode())
+    return None if job.is_set() else scene(spec)

@@ -31,7 +31,11 @@ ARROW = 0.16  # of the map's width: the typical arrow
 
 def stage(spec: VariationalLesson, window: int | None) -> Scene:
     """The scene of a fit."""
-    climb = analysis.simulate(spec)
+    return drawn(spec, window, analysis.simulate(spec))
+
+
+def drawn(spec: VariationalLesson, window: int | None, climb: Climb) -> Scene:
+    """The scene of a fit, with its exact ELBO as far as it is known."""
     picture = Scene(
         run=repr(spec.simulation()), steps=climb.steps, rate=12.0, phases=PHASES, theme=theme.palette(), label=WORDS.phrase("advi.picture")
     )

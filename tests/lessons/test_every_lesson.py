@@ -74,6 +74,20 @@ def test_the_whole_run_has_the_marks_of_its_beginnings(slug):
         assert marks(blob) <= marks(whole)
 
 
+@pytest.mark.parametrize("slug", ["monte-carlo", "diagnostics", "variational"])
+def test_a_picture_of_what_is_there_first_goes_ahead_of_one_that_takes_long(slug):
+    """Of the same run, with all of its steps, and only where the whole is not there yet."""
+    lesson = module(slug, "page").LESSON
+    spec, job, again = lesson.scenarios[0].spec.replace(seed=4711), Job(), Job()
+    whole = lesson.grow(spec, job)
+    first, last = scene.header(job.blobs[0]), scene.header(whole)
+    assert whole == lesson.scene(spec, None) and len(job.blobs) == 1 and job.blobs[0] != whole
+    assert (first["run"], first["steps"]) == (last["run"], last["steps"])
+    assert lesson.grow(spec, again) == whole and not again.blobs
+    job.cancelled = True
+    assert lesson.grow(spec, job) is None
+
+
 def marks(blob: bytes) -> set[str]:
     """The marks of a picture by panel and role."""
     return {f"{panel['id']}.{layer['role']}" for panel in scene.header(blob)["panels"] for layer in panel["layers"]}

@@ -13,9 +13,9 @@ from lessons.families.digit_posteriors.spec import WORDS, PosteriorSpec
 from lessons.families.digit_posteriors.training import LARGE, Learnt, Traces, Training, begin
 
 SLICE = 0.1  # seconds of training between two looks
-FIRST_SLICE = 0.02  # before the first
+FIRST_SLICE = 0.005  # before the first: its picture is all that a reader waits for
 FIRST_OF_MANY = 0.8  # before the first, where the images are many: earlier there is little to see
-WATCHED = 25  # networks drawn while those of many images still learn: all of them take seconds to draw
+WATCHED = 25  # networks drawn for the first picture, and while those of many images learn: all of them take seconds to draw
 
 
 class Shared:
@@ -66,7 +66,8 @@ class Shared:
             self._training.advance(slice_seconds, stop)  # large networks take time to draw
             self._keep()
             begin = time.perf_counter()
-            self._networks = self._training.networks(None if self._training.done or not self.large else WATCHED)
+            few = not self._training.done and (self.large or self._networks is None)
+            self._networks = self._training.networks(WATCHED if few else None)
             self._drawing = time.perf_counter() - begin
             self.fraction = self._training.completed / self._training.total
             self.seconds = self._training.seconds

@@ -26,7 +26,8 @@ EVERY = 200  # up to this sweep the timeline shows every one …
 PER_OCTAVE = 48  # … and from there on so many a doubling
 FRAMES = 22  # maps of a whole run
 WARM_FRAMES = 6  # of them at most before the averages begin
-FIRST = 16  # sweeps of the first picture
+FIRST = 16  # sweeps of the picture that does not grow
+BEGINNING = 2  # sweeps of the first picture of one that grows
 FIRST_COSTLY = 8  # where a jump costs two NUTS runs
 AGREE = 1.05  # R-hat of the size up to which chains agree
 STUDY = 300  # sweeps of the run below the stage
@@ -156,7 +157,7 @@ class Growth:
     def chunk(self) -> int:
         """Sweeps that take some tenths of a second."""
         if self.sweeps == 0:
-            return 4
+            return BEGINNING
         return int(np.clip(0.35 * self.sweeps / max(self.run.seconds, 1e-6), 2, 60))
 
     def maps(self) -> Maps:
