@@ -23,7 +23,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from engine import turns
 
-PIECE = 0.03  # s that a piece should take
+PIECE, BEHIND = 0.03, 0.01  # s that a piece should take; of what can wait, which then soon makes room for a picture
 GROWTH = 8  # the next piece is at most so many times as large
 _LOOK = 0.05  # s between looks of one who waits for a lock
 
@@ -85,8 +85,10 @@ def report(done: int, total: int) -> None:
 class Pace:
     """How many units of some work make a piece of `seconds`, by what the last one took."""
 
-    def __init__(self, seconds: float = PIECE) -> None:
-        self.size, self._seconds = 1, seconds
+    def __init__(self, seconds: float | None = None) -> None:
+        claim = turns.held()
+        behind = claim is not None and claim.rank == turns.AFTER
+        self.size, self._seconds = 1, seconds or (BEHIND if behind else PIECE)
 
     def took(self, units: int, seconds: float) -> None:
         """`units` took `seconds`."""

@@ -24,6 +24,7 @@ READERS = 1000  # whose account is kept
 MEMORY = 10.0  # s after which a third of what a reader has had still counts
 PATIENCE = 2.0  # s after which a claim of any rank has a slice, one such claim at a time: nothing starves. One more
 # where no turn began for so long: those who have them all may wait for something that one without a turn holds
+HUSH = 0.15  # s for which what can wait makes room for a picture that is still to come
 MEANWHILE = 0.1  # s between two calls of what a waiting thread does meanwhile
 
 
@@ -51,6 +52,7 @@ class Turns:
         self._running: set[Claim] = set()
         self._waiting: list[Claim] = []
         self._started = time.monotonic()  # when a turn was granted last
+        self._hushed = 0.0  # until then a picture is awaited
         self._had: dict[Hashable, tuple[float, float]] = {}  # CPU seconds, faded, and when that was written
 
     def take(self, claim: Claim, meanwhile: Callable[[], object] | None = None) -> None:
@@ -65,7 +67,7 @@ class Turns:
                 self._waiting.append(claim)
                 self._grant()
         try:
-            while not claim.granted.wait(PATIENCE if meanwhile is None else MEANWHILE):
+            while not claim.granted.wait(self._until_a_look(meanwhile is not None)):
                 if meanwhile is not None:
                     meanwhile()
                 with self._lock:
@@ -102,16 +104,24 @@ class Turns:
         with self._lock:
             return self._spare(rank)
 
+    def hush(self) -> None:
+        """A reader has asked for a picture: what can wait makes room already, until it is made, for `HUSH` seconds at most."""
+        self._hushed = time.monotonic() + HUSH
+
     def give(self, claim: Claim) -> None:
         """Hand a turn back."""
         self._charge(claim)
         with self._lock:
+            if claim.rank == FIRST:
+                self._hushed = 0.0
             self._running.discard(claim)
             self._grant()
 
     def look(self, claim: Claim) -> None:
         """Hand the turn over if somebody has a better claim to it, and wait for the next. Raises as `take`."""
-        if len(self._running) <= self.cores and time.monotonic() - claim.began < SLICE:
+        now = time.monotonic()
+        hushed = claim.rank == AFTER and now < self._hushed
+        if len(self._running) <= self.cores and now - claim.began < SLICE and not hushed:
             return
         self._charge(claim)
         with self._lock:
@@ -159,14 +169,21 @@ class Turns:
 
     def _room(self, rank: int) -> int:
         """Turns for work of this rank or a better one. What can wait leaves a core to the scripts of the pages, which
-        need no turn up to their pictures, where more than one reader is there; and to a first picture, beside which it
-        would take half of what only one thread of Python can have.
+        need no turn up to their pictures, where more than one reader is there. A single reader's makes room for a first
+        picture altogether: it would take from what only one thread of Python can have, and from the browser, which is on
+        the same machine perhaps.
         """
         if rank != AFTER:
             return self.cores
-        first = any(claim.rank == FIRST for claim in self._running)
-        several = len({claim.reader for claims in (self._running, self._waiting) for claim in claims}) > 1
-        return max(1, self.cores - 1) if first or several else self.cores
+        if len({claim.reader for claims in (self._running, self._waiting) for claim in claims}) > 1:
+            return max(1, self.cores - 1)
+        first = time.monotonic() < self._hushed or any(claim.rank == FIRST for claim in self._running)
+        return 0 if first else self.cores
+
+    def _until_a_look(self, meanwhile: bool) -> float:
+        """Seconds until one who waits looks again whether there is a turn."""
+        hushed = self._hushed - time.monotonic()
+        return hushed if 0.0 < hushed < MEANWHILE else MEANWHILE if meanwhile or hushed > 0.0 else PATIENCE
 
     def _better(self, other: Claim, claim: Claim) -> bool:
         """Whether `other`, which waits, should have the turn of `claim`. Only within a rank: one of a better rank waits

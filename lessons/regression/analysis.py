@@ -370,11 +370,20 @@ class _Top(NamedTuple):
     seconds: float
 
 
+def first_climb(spec: RegressionLesson) -> Answer | None:
+    """The network that the first climb to the mode comes to; None where all climbs are there, or each takes several."""
+    spec = _deciding(spec, "map")
+    if spec.noise != "known" or _top.peek(spec) is not None:
+        return None
+    top = _top(spec, 1)
+    return Answer(spec, "map", top.found.theta[None], np.full(1, top.network.noise_sd), top.seconds)
+
+
 @kept
-def _top(spec: RegressionLesson) -> _Top:
+def _top(spec: RegressionLesson, climbs: int = CLIMBS) -> _Top:
     begin_at = time.perf_counter()
     model = fitted_network(spec)
-    found = model.map_estimate(*data_of(spec), spec.seed, starts=CLIMBS)
+    found = model.map_estimate(*data_of(spec), spec.seed, starts=climbs)
     return _Top(model, found, time.perf_counter() - begin_at)
 
 
@@ -392,9 +401,10 @@ class Climb(NamedTuple):
     below: Array
 
 
-def climb(spec: RegressionLesson) -> Climb:
-    """How training comes to the most probable weights."""
-    model, found, _ = _top(_deciding(spec, "map"))
+def climb(spec: RegressionLesson, first: bool = False) -> Climb:
+    """How training comes to the most probable weights; `first`: by the first climb alone."""
+    spec = _deciding(spec, "map")
+    model, found, _ = _top(spec, 1) if first else _top(spec)
     last = len(found.path) - 1
     iteration = np.ceil(last * np.linspace(0.0, 1.0, CLIMBED) ** 2).astype(int)
     theta = found.path[iteration]

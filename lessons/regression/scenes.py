@@ -40,16 +40,20 @@ PREVIEWS = {"at": Preview(), **dict.fromkeys((*OF_DATA, *OF_METHODS), Preview(sm
 def scene(spec: RegressionLesson, window: int | None) -> bytes:
     """The picture. `window` is not used: a draw has no inside here."""
     if spec.play == "draws":
-        return _climbing(spec) if spec.method == "map" else _drawing(spec, analysis.answer(spec))
+        return _climbing(spec, analysis.answer(spec)) if spec.method == "map" else _drawing(spec, analysis.answer(spec))
     return _comparing(spec) if spec.play == "compare" else _repeated(spec, FIRST_SETS, FIRST_SETS)
 
 
 def grow(spec: RegressionLesson, job: Any) -> bytes | None:
-    """The same, with the first draws of a chain, or the first of many data sets, while the rest is made."""
+    """The same, with the first draws of a chain, climb or data sets, while the rest is made."""
     if spec.play == "draws" and spec.method == "nuts":
         first = analysis.beginning(spec)
         if first is not None:
             job.publish(_drawing(spec, first))
+    elif spec.play == "draws" and spec.method == "map":
+        first = analysis.first_climb(spec)
+        if first is not None:
+            job.publish(_climbing(spec, first, first=True))
     elif spec.play == "repeat":
         for sets in range(1, FIRST_SETS):
             job.publish(_repeated(spec, sets, FIRST_SETS))
@@ -303,8 +307,9 @@ NEAREST = 0.01  # nats below the top that still count
 BELOW = [(float(-power), f"{10.0**power:g}") for power in range(-2, 9, 2)]  # ticks: the top is where little is missing
 
 
-def _climbing(spec: RegressionLesson) -> bytes:
-    found, climb = analysis.answer(spec), analysis.climb(spec)
+def _climbing(spec: RegressionLesson, found: Answer, first: bool = False) -> bytes:
+    """The scene of the best climb; `first`: of the first one, while there is no other."""
+    climb = analysis.climb(spec, first)
     steps = len(climb.theta)
     picture = Scene(
         run=repr(spec), steps=steps, label=WORDS.phrase("stage.picture_of_climb", held=PERCENT), rate=10.0, theme=theme.palette()
@@ -320,9 +325,8 @@ def _climbing(spec: RegressionLesson) -> bytes:
     _uphill(picture, climb)
     at, value, z = number(spec.at), iterates.at([spec.at])[:, 0], _luck(spec, 1)[0]
     y, noise, nothing = value + iterates.noise * z, iterates.noise**2, np.zeros(steps)
-    picture.readout(
-        "climb", WORDS.phrase("stage.climb_card", last=climb.last, climbs=analysis.CLIMBS), i=climb.iteration, below=climb.below
-    )
+    card = WORDS.phrase("stage.first_climb_card" if first else "stage.climb_card", last=climb.last, climbs=analysis.CLIMBS)
+    picture.readout("climb", card, i=climb.iteration, below=climb.below)
     picture.readout("outcome", WORDS.phrase("stage.outcome_of_one_card", at=at), f=value, s=iterates.noise, z=np.full(steps, z), y=y)
     picture.readout("split", WORDS.phrase("stage.split_of_one_card"), v=noise, a=noise, e=nothing)
     _held(picture, spec, found, steps)

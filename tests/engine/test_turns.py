@@ -152,16 +152,44 @@ def test_what_can_wait_leaves_a_core_to_the_scripts_where_several_readers_are():
         work.end()
 
 
-def test_what_can_wait_leaves_a_core_to_a_first_picture_of_the_same_reader():
+def test_what_can_wait_makes_room_for_a_first_picture_of_the_same_reader():
     cores = Turns(2)
     works = [Work(cores, AFTER, "ann") for _ in range(2)]
     until(lambda: all(work.spent > 0.02 for work in works))
     picture = Work(cores, FIRST, "ann")
-    until(lambda: len(cores._running) == 1)
+    until(lambda: cores._running == {picture.claim})
     before = [work.spent for work in works]
     until(lambda: picture.spent > 0.2)
     assert sum(work.spent for work in works) - sum(before) < 0.1, "but for what patience gives"
     for work in (picture, *works):
+        work.end()
+
+
+def test_what_can_wait_makes_room_as_soon_as_a_picture_is_asked_for(monkeypatch: pytest.MonkeyPatch):
+    cores = Turns(2)
+    works = [Work(cores, AFTER, "ann") for _ in range(2)]
+    until(lambda: all(work.spent > 0.02 for work in works))
+    monkeypatch.setattr(turns, "PATIENCE", 1000.0)
+    monkeypatch.setattr(turns, "HUSH", 1000.0)
+    cores.hush()
+    until(lambda: not cores._running)
+    cores._hushed = time.monotonic()
+    until(lambda: len(cores._running) == 2)  # nobody has made one: they need not be woken
+
+    cores.hush()
+    until(lambda: not cores._running)
+    Work(cores, FIRST, "ann", most=0.02)
+    until(lambda: len(cores._running) == 2)  # it has been made
+
+    cores.hush()
+    works.append(Work(cores, AFTER, "bob"))
+    until(lambda: len(cores._running) == 1)  # of several readers, one goes on: somebody always asks
+    before = sum(work.spent for work in works)
+    until(lambda: sum(work.spent for work in works) > before + 0.1)
+    for work in works:
+        work.enough.set()
+    cores._hushed = 0.0
+    for work in works:
         work.end()
 
 
