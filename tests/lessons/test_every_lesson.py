@@ -74,7 +74,7 @@ def test_the_whole_run_has_the_marks_of_its_beginnings(slug):
         assert marks(blob) <= marks(whole)
 
 
-@pytest.mark.parametrize("slug", ["monte-carlo", "diagnostics", "variational"])
+@pytest.mark.parametrize("slug", ["monte-carlo", "diagnostics", "regression", "variational"])
 def test_a_picture_of_what_is_there_first_goes_ahead_of_one_that_takes_long(slug):
     """Of the same run, with all of its steps, and only where the whole is not there yet."""
     lesson = module(slug, "page").LESSON
