@@ -45,7 +45,7 @@ def scene(spec: RegressionLesson, window: int | None) -> bytes:
 
 
 def grow(spec: RegressionLesson, job: Any) -> bytes | None:
-    """The same, with the first draws of a chain, climb or data sets, while the rest is made."""
+    """The same, with the first draws of a chain, the first climb, or the first of many data sets, while the rest is made."""
     if spec.play == "draws" and spec.method == "nuts":
         first = analysis.beginning(spec)
         if first is not None:
