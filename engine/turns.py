@@ -53,6 +53,7 @@ class Turns:
         self._waiting: list[Claim] = []
         self._started = time.monotonic()  # when a turn was granted last
         self._hushed = 0.0  # until then a picture is awaited
+        self._theirs: Callable[[Hashable], bool] = lambda reader: True  # whose
         self._had: dict[Hashable, tuple[float, float]] = {}  # CPU seconds, faded, and when that was written
 
     def take(self, claim: Claim, meanwhile: Callable[[], object] | None = None) -> None:
@@ -104,9 +105,11 @@ class Turns:
         with self._lock:
             return self._spare(rank)
 
-    def hush(self) -> None:
-        """A reader has asked for a picture: what can wait makes room already, until it is made, for `HUSH` seconds at most."""
-        self._hushed = time.monotonic() + HUSH
+    def hush(self, theirs: Callable[[Hashable], bool] = lambda reader: True) -> None:
+        """Somebody has asked for a picture: what can wait of the readers that are `theirs` makes room already, until it is
+        made, for `HUSH` seconds at most.
+        """
+        self._theirs, self._hushed = theirs, time.monotonic() + HUSH
 
     def give(self, claim: Claim) -> None:
         """Hand a turn back."""
@@ -175,10 +178,11 @@ class Turns:
         """
         if rank != AFTER:
             return self.cores
-        if len({claim.reader for claims in (self._running, self._waiting) for claim in claims}) > 1:
+        readers = {claim.reader for claims in (self._running, self._waiting) for claim in claims}
+        if len(readers) > 1:
             return max(1, self.cores - 1)
-        first = time.monotonic() < self._hushed or any(claim.rank == FIRST for claim in self._running)
-        return 0 if first else self.cores
+        awaited = time.monotonic() < self._hushed and all(self._theirs(reader) for reader in readers)
+        return 0 if awaited or any(claim.rank == FIRST for claim in self._running) else self.cores
 
     def _until_a_look(self, meanwhile: bool) -> float:
         """Seconds until one who waits looks again whether there is a turn."""

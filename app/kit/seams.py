@@ -365,9 +365,9 @@ _with_pictures: weakref.WeakSet[AppSession] = weakref.WeakSet()  # whose picture
 _silent: weakref.WeakKeyDictionary[AppSession, float] = weakref.WeakKeyDictionary()  # until when messages wait
 
 
-def picture_first(asked_for: Callable[[], object]) -> None:
+def picture_first(asked_for: Callable[[str], object]) -> None:
     """From now on messages of a run of the page wait for `announce`, where its picture goes a way of its own. `asked_for`
-    is called when a reader asks for such a run.
+    is called with the name of a session whose reader asks for such a run.
     """
     flush, rerun = AppSession.flush_browser_queue, AppSession.request_rerun
     if hasattr(flush, "in_turn"):
@@ -387,7 +387,7 @@ def picture_first(asked_for: Callable[[], object]) -> None:
         if not here:
             _with_pictures.discard(session)  # until the page that comes has one
         if asked is not None and here and not asked.fragment_id and session in _with_pictures and session not in _silent:
-            asked_for()
+            asked_for(session.id)
             _silent[session] = time.monotonic() + ANNOUNCED
             session._event_loop.call_later(ANNOUNCED, _flush_soon, session)
         rerun(session, asked)

@@ -8,9 +8,9 @@ from typing import Any, NoReturn
 
 from starlette.middleware import Middleware
 
-from app.kit import assets, cluster, push, seams
+from app.kit import assets, cluster, push, seams, visit
 from app.server import headers, health, logs, metrics
-from engine import settings, turns
+from engine import settings
 
 SWITCH = 0.001  # s after which a thread that computes leaves Python to one that waits: what is sent passes several such waits
 
@@ -28,7 +28,7 @@ def parts(slugs: Iterable[str]) -> dict[str, Any]:
     seams.one_lock_a_session()
     seams.one_news_a_message()
     seams.what_was_not_taken_up_goes_on()
-    seams.picture_first(turns.machine.hush)
+    seams.picture_first(visit.make_room)
     seams.run_again_when_back()
     return {
         "routes": [push.route(), *health.routes(), metrics.route()],

@@ -58,7 +58,7 @@ def scene(spec: MonteCarloLesson, window: int | None = None) -> bytes:
 
 def grow(spec: MonteCarloLesson, job: Any) -> bytes | None:
     """The same, with a picture of the first repetitions while the others are made."""
-    if analysis.estimates.peek(spec) is None:
+    if spec.replications > analysis.BEGINNING and analysis.estimates.peek(spec) is None:
         job.publish(drawn(spec, analysis.estimates(spec.replace(replications=analysis.BEGINNING))))
     return None if job.is_set() else scene(spec)
 

@@ -181,6 +181,11 @@ def test_what_can_wait_makes_room_as_soon_as_a_picture_is_asked_for(monkeypatch:
     Work(cores, FIRST, "ann", most=0.02)
     until(lambda: len(cores._running) == 2)  # it has been made
 
+    cores.hush(lambda reader: reader == "bob")
+    for _ in range(50):
+        assert len(cores._running) == 2, "somebody else's picture"
+        time.sleep(0.002)
+
     cores.hush()
     works.append(Work(cores, AFTER, "bob"))
     until(lambda: len(cores._running) == 1)  # of several readers, one goes on: somebody always asks

@@ -175,6 +175,13 @@ def test_what_a_control_showed_for_long_is_an_echo_once_a_link_has_taken_it_away
     assert here.spec.step_size == 0.5
 
 
+def test_who_asks_for_a_picture_makes_room_among_their_own_work_alone(monkeypatch: pytest.MonkeyPatch):
+    hushed: list[Any] = []
+    monkeypatch.setattr(visit.turns.machine, "hush", hushed.append)
+    visit.make_room(visit.session().partition("/")[0])
+    assert [hushed[0](reader) for reader in (visit.session(), "somebody/else", None)] == [True, False, False]
+
+
 def test_an_address_of_the_page_before_is_no_link_to_this_one_unless_the_reader_went_there(monkeypatch: pytest.MonkeyPatch):
     theirs = {"v": ["1"], "step_size": ["0.5"]}
     known = Visit(WalkSpec(), address={"v": ["1"], "steps": ["77"]})

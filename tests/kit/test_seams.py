@@ -367,7 +367,7 @@ def test_a_picture_with_a_way_of_its_own_goes_ahead_of_what_announces_its_run(mo
         monkeypatch.setattr(AppSession, name, getattr(AppSession, name))
     monkeypatch.setattr(AppSession, "request_rerun", lambda session, asked: ran.append(asked))
     monkeypatch.setattr(seams.time, "monotonic", lambda: now[0])
-    seams.picture_first(lambda: asked_for.append(now[0]))
+    seams.picture_first(asked_for.append)
     session = AppSession.__new__(AppSession)
     session._state = AppSessionState.SHUTDOWN_REQUESTED
     session._browser_queue, session._client_state = Queue(), ClientState(page_script_hash="hmc")
@@ -395,7 +395,7 @@ def test_a_picture_with_a_way_of_its_own_goes_ahead_of_what_announces_its_run(mo
     assert seconds == seams.ANNOUNCED and len(woken) == 2 and session.flush_browser_queue(), "it takes long"
     seams.announce(False)
     assert moves() and len(ran) == 7
-    assert asked_for == [100.0, 100.0], "neither by a timer nor by a page that has no picture"
+    assert asked_for == ["somebody", "somebody"], "neither by a timer nor by a page that has no picture"
 
 
 def test_a_browser_that_comes_back_is_made_to_ask_for_the_whole_page_once(monkeypatch: pytest.MonkeyPatch):
