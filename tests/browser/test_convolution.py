@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import PATIENT, Lab, draw, player, red_sign
+from tests.browser.conftest import PATIENT, Lab, choose, draw, player, red_sign
 
 ONE = ((0.5, 0.12), (0.5, 0.3), (0.5, 0.5), (0.49, 0.7), (0.49, 0.88))
 
@@ -36,6 +36,6 @@ def test_a_first_visit(lab: Lab):
     expect(stage).to_have_attribute("data-run", run)
 
     # the mistake is red, and says why
-    page.get_by_text("KL counted 64 times").first.click()
+    choose(page, "KL counted 64 times")
     expect(red_sign(lab)).to_be_visible(timeout=PATIENT)
     expect(page.get_by_text("Why it goes wrong.")).to_be_visible(timeout=PATIENT)

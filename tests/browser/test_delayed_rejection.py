@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import PATIENT, Lab, answer, player
+from tests.browser.conftest import PATIENT, Lab, answer, choose, player
 
 
 def test_a_first_visit(lab: Lab):
@@ -42,7 +42,7 @@ def test_a_first_visit(lab: Lab):
     page.get_by_text("0: it may not be accepted").click()
     page.get_by_role("button", name="Lock my prediction and run").click()
     expect(page.get_by_text("You were right")).to_be_visible(timeout=PATIENT)
-    page.get_by_text("Forgot 1 − α").first.click()
+    choose(page, "Forgot 1 − α")
     expect(page.get_by_text("Why it goes wrong.")).to_be_hidden()  # it would answer the step's question
     answer(page)
     expect(page.get_by_text("Why it goes wrong.")).to_be_visible(timeout=PATIENT)

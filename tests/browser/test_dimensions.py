@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import PATIENT, Lab, answer, one_press_moves, player, red_sign
+from tests.browser.conftest import PATIENT, Lab, answer, choose, one_press_moves, player, red_sign
 
 
 def test_a_first_visit(lab: Lab):
@@ -33,7 +33,7 @@ def test_a_first_visit(lab: Lab):
     expect(card.get_by_text(re.compile(r"^log r = [+−]?\d"))).to_be_visible()
 
     # the Jacobian forgotten: predict, lock, red badge
-    page.get_by_text("Jacobian forgotten").first.click()
+    choose(page, "Jacobian forgotten")
     answer(page, "One mean")
     expect(red_sign(lab)).to_be_visible(timeout=PATIENT)
     expect(page.get_by_text("You were right")).to_be_visible(timeout=PATIENT)

@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import PATIENT, Lab, answer, red_sign
+from tests.browser.conftest import PATIENT, Lab, answer, choose, red_sign
 
 
 def test_a_student_meets_the_king_and_breaks_the_walk(lab: Lab):
@@ -44,7 +44,7 @@ def test_a_student_meets_the_king_and_breaks_the_walk(lab: Lab):
     expect(page.get_by_text("4 is not one of the 3 islands")).to_be_visible()  # the king stands on the fourth: refused
 
     # the failure is red and says why; a guess is drawn in the picture of its step
-    page.get_by_text("Lost Hastings ratio").first.click()
+    choose(page, "Lost Hastings ratio")
     lab.settled()
     back = page.get_by_role("button", name="Back to step 7")
     expect(back).to_be_visible()
@@ -52,7 +52,7 @@ def test_a_student_meets_the_king_and_breaks_the_walk(lab: Lab):
     answer(page)
     expect(page.get_by_text("Why it goes wrong.")).to_be_visible()
     expect(red_sign(lab)).to_be_visible(timeout=PATIENT)
-    page.get_by_text("Three step sizes").first.click()
+    choose(page, "Three step sizes")
     expect(player).to_have_attribute("data-steps", "1500")
     answer(page)
     expect(page.get_by_text("Same random numbers, three step sizes")).to_be_visible(timeout=60_000)

@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import PATIENT, Lab, pick, player
+from tests.browser.conftest import PATIENT, Lab, choose, player
 
 
 def test_a_first_visit(lab: Lab):
@@ -35,6 +35,6 @@ def test_a_first_visit(lab: Lab):
     lab.settled()
 
     # Occam's razor, and back to a mistake that the signs show
-    pick(page.get_by_role("radio", name="Occam's razor").first)
+    choose(page, "Occam's razor")
     expect(stage).to_have_attribute("data-t", "59", timeout=PATIENT)
-    page.get_by_role("radio", name=re.compile("Judged by best fit")).click()
+    choose(page, "Judged by best fit")

@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import PATIENT, Lab, player
+from tests.browser.conftest import PATIENT, Lab, pick, player
 
 
 def test_a_first_visit(lab: Lab):
@@ -22,7 +22,7 @@ def test_a_first_visit(lab: Lab):
     expect(page.get_by_text("What a unit buys, what it costs", exact=True).last).to_be_visible(timeout=PATIENT)
 
     # another prior, the same data
-    page.get_by_text("σ/√k out of hidden units").click()
+    pick(page.get_by_role("radio", name="σ/√k out of hidden units"))
     page.wait_for_url(re.compile("scaling=width"))
     lab.settled()
     expect(card.get_by_text(re.compile(r"^sweep \d+: most frequent k = \d"))).to_be_visible()

@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import PATIENT, Lab, player, red_sign
+from tests.browser.conftest import PATIENT, Lab, choose, player, red_sign
 
 
 def test_a_first_visit(lab: Lab):
@@ -33,5 +33,5 @@ def test_a_first_visit(lab: Lab):
     lab.settled()
 
     # a sampler with a bug: the same page, and a red badge
-    page.get_by_role("radio", name=re.compile("A sampler with a bug")).click()
+    choose(page, "A sampler with a bug")
     expect(red_sign(lab)).to_be_visible(timeout=PATIENT)

@@ -19,9 +19,10 @@ SCROLLED = "document.querySelector('[data-testid=stMain]').scrollTop"
 SLOW_TO_WARM = """
 import time
 from app.kit import startup
+from pathlib import Path
 def slow(warm_up):
-    warm_up.picture_drawn.wait()
-    time.sleep(8)
+    while not Path({seen!r}).exists():
+        time.sleep(0.1)
 startup.WarmUp._warm = slow
 """
 
@@ -105,12 +106,14 @@ def test_a_finger_draws_on_the_pad_and_the_page_stays(phone: Lab, touch: Touch):
 
 def test_what_the_server_says_of_its_kernels_moves_nothing(browser: Browser, tmp_path: Path):
     """A stroke would miss the pad that moved, a tap the button."""
-    server = Server(app_script(tmp_path, SLOW_TO_WARM), tmp_path / "log.txt")
+    seen = tmp_path / "seen"
+    server = Server(app_script(tmp_path, SLOW_TO_WARM.format(seen=str(seen))), tmp_path / "log.txt")
     try:
         page = Lab(browser.new_page(viewport={"width": 390, "height": 844}), server.url).open("/conjugate")
         note, title = page.get_by_text("Preparing the kernels"), page.get_by_role("heading", level=1)
         expect(note).to_be_in_viewport(timeout=PATIENT)
         with_it = corner(title)
+        seen.touch()
         expect(note).to_have_count(0, timeout=PATIENT)
         assert corner(title) == with_it
     finally:

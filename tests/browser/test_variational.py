@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import PATIENT, Lab, answer, one_press_moves, player
+from tests.browser.conftest import PATIENT, Lab, answer, choose, one_press_moves, player
 
 
 def test_a_first_visit(lab: Lab):
@@ -27,7 +27,7 @@ def test_a_first_visit(lab: Lab):
     expect(card.get_by_text(re.compile(r"KL\(q‖p\) = \d"))).to_be_visible()
 
     # a guess that is drawn: the q of KL(q‖p) goes into the nearer mode, though it is the lighter
-    page.get_by_text("two divergences, two modes").click()
+    choose(page, "two divergences, two modes")
     lab.settled()
     answer(page)
     expect(page.get_by_text("On average your curve is")).to_be_visible(timeout=PATIENT)

@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import PATIENT, Lab, answer, player, red_sign
+from tests.browser.conftest import PATIENT, Lab, answer, choose, player, red_sign
 
 
 def test_a_first_visit_and_a_broken_symmetry(lab: Lab):
@@ -24,5 +24,5 @@ def test_a_first_visit_and_a_broken_symmetry(lab: Lab):
     expect(card.get_by_text(re.compile(r"= 8 copies of this draw, at 8 places"))).to_be_visible()
 
     # the flip that forgets a bias: the badge is red
-    page.get_by_text("a bias forgotten").first.click()
+    choose(page, "a bias forgotten")
     expect(red_sign(lab)).to_be_visible(timeout=PATIENT)
