@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import argparse
 import os
-import resource
 import tempfile
 import time
 from typing import Any
 
 import numpy as np
+
+from benchmarks import peak_memory
 
 STROKES, ROUNDS, PICTURES = 30, 3, 10
 BETWEEN = 0.35  # s from one reader's picture to the next
@@ -57,7 +58,7 @@ def learnt(method: str) -> None:
         )
     quality = analysis.quality(spec)
     assert quality is not None
-    print(f"  {quality.accuracy:.4f} of 1,000 test images right; peak {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3:.0f} MB")
+    print(f"  {quality.accuracy:.4f} of 1,000 test images right; peak {peak_memory():.0f} MB")
     networks = analysis.trained(spec)
     assert networks is not None
     read, drawn = [], []

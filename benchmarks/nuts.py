@@ -19,10 +19,11 @@ import sys
 import time
 from collections.abc import Callable
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from benchmarks import peak_memory
 
 WARMUP = DRAWS = 1000
 PEERS = ("blackjax", "nutpie", "numpyro")
@@ -205,12 +206,6 @@ def check_same_density(name: str) -> None:
     gap = target.log_density_many(points) - np.array([float(density(point)) for point in points])
     if np.ptp(gap) > 1e-8 * max(1.0, np.abs(gap).max()):
         raise SystemExit(f"{name}: the densities differ by {gap}")
-
-
-def peak_memory() -> float:
-    """MiB of this process. Not by getrusage: its maximum is inherited from the process that started this one."""
-    status = Path("/proc/self/status").read_text()
-    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")) / 1024
 
 
 def cell(engine_name: str, name: str, repeats: int) -> None:

@@ -23,7 +23,6 @@ import argparse
 import gzip
 import os
 import platform
-import resource
 import statistics
 import subprocess
 import sys
@@ -34,6 +33,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from benchmarks import peak_memory
 
 SIZES = {"dense": (784, 400, 400, 10), "score": (784, 400, 600, 600, 10), "local": (784, 400, 600, 600, 10)}
 SAMPLES, BATCH = 60_000, 100
@@ -220,7 +221,7 @@ def work(who: str, advance: Steps, steps: int) -> None:
         begin, busy = time.perf_counter(), time.process_time()
         advance(steps)
         seconds, cpu = time.perf_counter() - begin, time.process_time() - busy
-        print(seconds, cpu, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, flush=True)
+        print(seconds, cpu, peak_memory(), flush=True)
 
 
 class Contestant:

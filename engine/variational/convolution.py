@@ -312,6 +312,9 @@ class ConvolutionRun(NetworkRun):
                     layer /= stage.places**2
         return value, right
 
+    def _by_products(self, batch: int) -> bool:
+        return False  # most of the work is that of the stages, image by image
+
     def _kl(self) -> float:
         by_layer = _kl_by_layer(self.shape, self.posterior)
         if self.spec.variant == "places" and len(by_layer) > 1:

@@ -20,12 +20,14 @@ imported.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine import ticket
 from engine.kernels import kernel
 from engine.networks.passes import ELU, RELU, SIGMOID, TANH
 from engine.variational.fused import (
@@ -38,6 +40,7 @@ from engine.variational.fused import (
     ZERO,
     Single,
     exp,
+    inlined,
     padded,
     sigmoid,
     single_kernel,
@@ -47,6 +50,7 @@ from engine.variational.fused import (
 
 SOFTMAX, BERNOULLI, GAUSSIAN = range(3)
 LIKELIHOODS = ("softmax", "bernoulli", "gaussian")
+_SMALL = 3_000_000  # multiply-adds of a product that is over before another core has heard of it
 FLOOR = np.float32(1e-12)  # of a pre-activation's variance: where every weight into a unit is gone its root has no slope
 
 
@@ -100,7 +104,7 @@ class Workspace:
     squares : their squares, for local passes; with their signs turned, for Flipout
     values : (batch, n_{l+1}) pre-activations, then values, then derivatives
     spread : (batch, n_{l+1}), for local passes: normal draws, then what carries the derivative to the variance; signs
-        of the outputs, for Flipout
+        of the outputs, for Flipout; in the end derivatives with respect to the variances, or to what deviations add
     signs : as `inputs`, their signs, for Flipout
     factors : (batch, n_l + 1) unit noise, last column ones
     slopes : as `inputs`, derivatives with respect to the log of every factor
@@ -279,6 +283,111 @@ def _loss(likelihood, precision, z, y, rows, scale):
     return total, right
 
 
+# A pass, layer by layer. With two kinds of weights to a layer, means and variances (or deviations), each direction has two
+# products that do not depend on each other, `forward` and `backward` with `second` false and true: two cores may share
+# them. What joins them is short.
+
+
+@inlined
+def _place_of(l, sizes, batch):
+    """Where layer l begins in the arrays of inputs, of outputs and of weights; its inputs, biases included, and outputs."""
+    at_in = at_out = at = 0
+    for k in range(l):
+        at_in += batch * (sizes[k] + 1)
+        at_out += batch * sizes[k + 1]
+        at += (sizes[k] + 1) * sizes[k + 1]
+    return at_in, at_out, at, sizes[l] + 1, sizes[l + 1]
+
+
+@kernel
+def enter(x, rows, sizes, noisy, work):
+    """The samples `rows` of x become the inputs of the first layer."""
+    inputs, _, _, _, _, factors, _, _, _ = work
+    size = rows.size * (sizes[0] + 1)
+    _gather(x, rows, inputs[:size].reshape(rows.size, sizes[0] + 1))
+    if noisy:
+        scale_by(inputs[:size], factors[:size])
+
+
+@kernel
+def forward(l, second, sizes, batch, way, weights, work):
+    """The product of layer l with its `weights`: means or the draw, or `second`, variances or deviations."""
+    inputs, squares, values, _, signs, _, _, back, _ = work
+    at_in, at_out, at, n, m = _place_of(l, sizes, batch)
+    a, z = inputs[at_in : at_in + batch * n], values[at_out : at_out + batch * m]
+    if second:
+        s, z = squares[at_in : at_in + batch * n], back[: batch * m]
+        if way == LOCAL:
+            square(a, s)
+        else:
+            _times(a, signs[at_in : at_in + batch * n], s)
+        a = s
+    np.dot(a.reshape(batch, n), weights[at : at + n * m].reshape(n, m), z.reshape(batch, m))
+
+
+@kernel
+def leave(l, sizes, batch, activation, way, noisy, work):
+    """Pre-activations of layer l become the inputs of the next, or the outputs."""
+    inputs, _, values, spread, _, factors, _, back, _ = work
+    at_in, at_out, _, n, m = _place_of(l, sizes, batch)
+    z, noise = values[at_out : at_out + batch * m], spread[at_out : at_out + batch * m]
+    if way == LOCAL:
+        perturb(z, back[: batch * m], noise)
+    elif way != SAMPLED:
+        add_product(back[: batch * m], noise, z)
+    if l < sizes.size - 2:
+        activate(activation, z)
+        at_in += batch * n
+        size = batch * (m + 1)
+        _place(z.reshape(batch, m), inputs[at_in : at_in + size].reshape(batch, m + 1))
+        if noisy:
+            scale_by(inputs[at_in : at_in + size], factors[at_in : at_in + size])
+
+
+@kernel
+def backward(l, second, sizes, batch, to_inputs, weights, gradient, work):
+    """The gradient of layer l, and the derivatives of what it read; `second`, those of variances and squares (or of
+    deviations and of inputs with their signs).
+    """
+    inputs, squares, values, spread, _, _, _, back, back_squares = work
+    at_in, at_out, at, n, m = _place_of(l, sizes, batch)
+    a, z, below = inputs[at_in : at_in + batch * n], values[at_out : at_out + batch * m], back[: batch * n]
+    if second:
+        carried = spread[at_out : at_out + batch * m]
+        scale_by(carried, z)  # derivatives with respect to the variances, or to what the deviations add
+        a, z, below = squares[at_in : at_in + batch * n], carried, back_squares[: batch * n]
+    np.dot(a.reshape(batch, n).T, z.reshape(batch, m), gradient[at : at + n * m].reshape(n, m))
+    if l > 0 or to_inputs:
+        np.dot(z.reshape(batch, m), weights[at : at + n * m].reshape(n, m).T, below.reshape(batch, n))
+
+
+@kernel
+def descend(l, sizes, batch, activation, way, noisy, to_inputs, work):
+    """Derivatives of what layer l read become those of the pre-activations below."""
+    inputs, _, values, _, signs, factors, slopes, back, back_squares = work
+    at_in, at_out, _, n, _ = _place_of(l, sizes, batch)
+    a, below = inputs[at_in : at_in + batch * n], back[: batch * n]
+    if l > 0 or to_inputs:
+        if way == LOCAL:
+            add_squares(below, a, back_squares[: batch * n])
+        elif way != SAMPLED:
+            add_product(back_squares[: batch * n], signs[at_in : at_in + batch * n], below)
+    if noisy:
+        _times(below, a, slopes[at_in : at_in + batch * n])
+        scale_by(below, factors[at_in : at_in + batch * n])
+    if l > 0:
+        at_out -= batch * (n - 1)
+        through(activation, values[at_out : at_out + batch * (n - 1)].reshape(batch, n - 1), below.reshape(batch, n))
+
+
+@kernel
+def compare(likelihood, precision, scale, sizes, y, rows, work):
+    """`_loss` of the outputs."""
+    batch, values = rows.size, work[2]
+    _, at_out, _, _, m = _place_of(sizes.size - 2, sizes, batch)
+    return _loss(likelihood, precision, values[at_out : at_out + batch * m].reshape(batch, m), y, rows, scale)
+
+
 @kernel
 def train_pass(sizes, settings, precision, scale, x, y, rows, weights, gradient, variances, variance_gradient, way, noisy, to_inputs, work):
     """Forward and backward over the samples `rows` of (x, y).
@@ -294,66 +403,66 @@ def train_pass(sizes, settings, precision, scale, x, y, rows, weights, gradient,
     Returns the minibatch's log likelihood and how many of its samples are classified right.
     """
     activation, likelihood = settings
-    inputs, squares, values, spread, signs, factors, slopes, back, back_squares = work
     batch, layers = rows.size, sizes.size - 1
-    at_in = at_out = at = 0
+    to_inputs = to_inputs or noisy
+    enter(x, rows, sizes, noisy, work)
     for l in range(layers):
-        n, m = sizes[l] + 1, sizes[l + 1]
-        a = inputs[at_in : at_in + batch * n]
-        if l == 0:
-            _gather(x, rows, a.reshape(batch, n))
-        if noisy:
-            scale_by(a, factors[at_in : at_in + batch * n])
-        z = values[at_out : at_out + batch * m]
-        np.dot(a.reshape(batch, n), weights[at : at + n * m].reshape(n, m), z.reshape(batch, m))
+        forward(l, False, sizes, batch, way, weights, work)
         if way != SAMPLED:
-            s = squares[at_in : at_in + batch * n]
-            if way == LOCAL:
-                square(a, s)
-            else:
-                _times(a, signs[at_in : at_in + batch * n], s)
-            v = back[: batch * m]
-            np.dot(s.reshape(batch, n), variances[at : at + n * m].reshape(n, m), v.reshape(batch, m))
-            noise = spread[at_out : at_out + batch * m]
-            if way == LOCAL:
-                perturb(z, v, noise)
-            else:
-                add_product(v, noise, z)
-        at_in += batch * n
-        at += n * m
-        if l < layers - 1:
-            activate(activation, z)
-            _place(z.reshape(batch, m), inputs[at_in : at_in + batch * (m + 1)].reshape(batch, m + 1))
-            at_out += batch * m
-    total, right = _loss(likelihood, precision, z.reshape(batch, m), y, rows, scale)
+            forward(l, True, sizes, batch, way, variances, work)
+        leave(l, sizes, batch, activation, way, noisy, work)
+    total, right = compare(likelihood, precision, scale, sizes, y, rows, work)
     for l in range(layers - 1, -1, -1):
-        n, m = sizes[l] + 1, sizes[l + 1]
-        at_in -= batch * n
-        at -= n * m
-        a = inputs[at_in : at_in + batch * n]
-        z = values[at_out : at_out + batch * m]
-        np.dot(a.reshape(batch, n).T, z.reshape(batch, m), gradient[at : at + n * m].reshape(n, m))
-        below = back[: batch * n]
-        if l > 0 or noisy or to_inputs:
-            np.dot(z.reshape(batch, m), weights[at : at + n * m].reshape(n, m).T, below.reshape(batch, n))
+        backward(l, False, sizes, batch, to_inputs, weights, gradient, work)
         if way != SAMPLED:
-            # from here on z holds derivatives with respect to the variances, or to what the deviations add
-            scale_by(z, spread[at_out : at_out + batch * m])
-            s = squares[at_in : at_in + batch * n]
-            np.dot(s.reshape(batch, n).T, z.reshape(batch, m), variance_gradient[at : at + n * m].reshape(n, m))
-            if l > 0 or noisy or to_inputs:
-                more = back_squares[: batch * n]
-                np.dot(z.reshape(batch, m), variances[at : at + n * m].reshape(n, m).T, more.reshape(batch, n))
-                if way == LOCAL:
-                    add_squares(below, a, more)
-                else:
-                    add_product(more, signs[at_in : at_in + batch * n], below)
-        if noisy:
-            _times(below, a, slopes[at_in : at_in + batch * n])
-            scale_by(below, factors[at_in : at_in + batch * n])
-        if l > 0:
-            at_out -= batch * (n - 1)
-            through(activation, values[at_out : at_out + batch * (n - 1)].reshape(batch, n - 1), below.reshape(batch, n))
+            backward(l, True, sizes, batch, to_inputs, variances, variance_gradient, work)
+        descend(l, sizes, batch, activation, way, noisy, to_inputs, work)
+    return total, right
+
+
+def train_pass_by_two(
+    sizes: NDArray[np.int64],
+    settings: tuple[int, int],
+    precision: float,
+    scale: np.float32,
+    x: Single,
+    y: Single,
+    rows: NDArray[np.int64],
+    weights: Single,
+    gradient: Single,
+    variances: Single,
+    variance_gradient: Single,
+    way: int,
+    work: tuple[Single, ...],
+) -> tuple[float, int]:
+    """`train_pass` with two kinds of weights and no unit noise, its products on two cores where nobody needs the other:
+    the same bytes.
+    """
+    activation, likelihood = settings
+    batch, layers = rows.size, sizes.size - 1
+    kinds = ((False, weights, gradient), (True, variances, variance_gradient))
+
+    def both(l: int, product: Callable[..., object]) -> None:
+        if batch * int(sizes[l] + 1) * int(sizes[l + 1]) >= _SMALL:
+            ticket.each(lambda kind: product(l, *kind), kinds)
+        else:
+            for kind in kinds:
+                product(l, *kind)
+
+    def onward(l: int, second: bool, along: Single, _: Single) -> None:
+        forward(l, second, sizes, batch, way, along, work)
+
+    def back(l: int, second: bool, along: Single, slopes: Single) -> None:
+        backward(l, second, sizes, batch, False, along, slopes, work)
+
+    enter(x, rows, sizes, False, work)
+    for l in range(layers):
+        both(l, onward)
+        leave(l, sizes, batch, activation, way, False, work)
+    total, right = compare(likelihood, precision, scale, sizes, y, rows, work)
+    for l in range(layers - 1, -1, -1):
+        both(l, back)
+        descend(l, sizes, batch, activation, way, False, False, work)
     return total, right
 
 

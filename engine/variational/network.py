@@ -24,7 +24,7 @@ from engine.variational.dense import Dense
 from engine.variational.dropout import SCALINGS, Dropout, Point
 from engine.variational.fused import FLIPOUT, LOCAL, SAMPLED, Decay, Key, Pace, Single, decay, key, normals, pace, signs
 from engine.variational.horseshoe import Horseshoe
-from engine.variational.minibatch import LIKELIHOODS, Shape, Workspace, train_pass
+from engine.variational.minibatch import LIKELIHOODS, Shape, Workspace, train_pass, train_pass_by_two
 from engine.variational.predict import MODES, Prediction, forward
 from engine.variational.selection import Selection, select_model
 from engine.variational.spike_and_slab_network import CERTAIN, SpikeAndSlab, prior_inclusion
@@ -37,7 +37,7 @@ INCLUSION_PRIORS = ("aic", "bic", "own")
 _WEIGHTS, _UNITS, OF_ACTIVATIONS = range(3)  # streams of random numbers within a step
 OF_PART = 4  # streams further, for the second part of a minibatch
 OF_INPUTS = 8  # signs of Flipout
-_SPLIT = 30_000_000  # multiply-adds of a minibatch from which on it is cut in two
+_LARGE = 30_000_000  # multiply-adds of a minibatch from which on two cores share it
 _LOOK = 0.02  # seconds between two looks at `stop` and the ticket, at least one step
 _BASELINE_RATE = 0.1
 
@@ -411,23 +411,12 @@ class NetworkRun(Carried):
         x, y = self._x, self._y
         if isinstance(x, Levels):  # those of this part alone become float32
             x, y, rows = x[rows], y[rows], np.arange(len(rows))
-        value, right = train_pass(
-            np.array(self.shape.sizes),
-            (ACTIVATIONS.index(spec.activation), LIKELIHOODS.index(spec.likelihood)),
-            spec.noise_sd**-2,
-            np.float32(scale),
-            x,
-            y,
-            rows,
-            posterior.weights,
-            gradient,
-            posterior.variances,
-            variance_gradient,
-            posterior.way,
-            posterior.noisy,
-            False,
-            work.arrays(),
-        )
+        settings = ACTIVATIONS.index(spec.activation), LIKELIHOODS.index(spec.likelihood)
+        data = np.array(self.shape.sizes), settings, spec.noise_sd**-2, np.float32(scale), x, y, rows
+        weights = posterior.weights, gradient, posterior.variances, variance_gradient
+        if self._by_products(len(rows)):
+            return train_pass_by_two(*data, *weights, posterior.way, work.arrays())
+        value, right = train_pass(*data, *weights, posterior.way, posterior.noisy, False, work.arrays())
         return value, right
 
     def _draw_noise(self, number: int, step: int) -> None:
@@ -441,7 +430,7 @@ class NetworkRun(Carried):
     def _move(self, rule: Pace | Decay, signal: float, draw: Key) -> None:
         """Climb, on two cores where the weights are many."""
         posterior, work = self.posterior, self._works[0]
-        if len(self._works) == 1 or self.spec.method == "map":
+        if not self._large(self.batch) or self.spec.method == "map":
             posterior.step(rule, signal, work, draw)
         else:
             ticket.each(lambda span: posterior.step(rule, signal, work, draw, span), posterior.halves())
@@ -457,13 +446,21 @@ class NetworkRun(Carried):
         return -0.5 * squares / spec.noise_sd**2 - self._y.size * (math.log(spec.noise_sd) + 0.5 * math.log(2 * math.pi))
 
     def _workspaces(self, batch: int) -> list[Workspace]:
-        """Where a minibatch passes through: in two parts where they are large enough for two cores. It is cut the same
-        whether there are two or not, so that sums have one order.
+        """Where a minibatch passes through: in two parts where it is large and cannot be shared by its products. It is cut
+        the same whether there are two cores or not, so that sums have one order.
         """
-        splits = self.spec.method in (*ESTIMATORS, "map") and batch * self.shape.work >= _SPLIT
+        splits = self._large(batch) and not self._by_products(batch)
         sizes = (batch - batch // 2, batch // 2) if splits else (batch,)
         self._others = [np.zeros_like(a) for a in (self.posterior.gradient, self.posterior.variance_gradient) if splits]
         return [self.shape.workspace(size, self.posterior.way, self.posterior.noisy) for size in sizes]
+
+    def _large(self, batch: int) -> bool:
+        """Whether a minibatch is worth two cores."""
+        return self.spec.method in (*ESTIMATORS, "map") and batch * self.shape.work >= _LARGE
+
+    def _by_products(self, batch: int) -> bool:
+        """Whether two cores share its products, which are larger than those of its halves."""
+        return self._large(batch) and self.posterior.way != SAMPLED
 
     def _kl(self) -> float:
         return float(self.posterior.kl())

@@ -124,15 +124,16 @@ def turned(run, means, deviations, signs):
     return total
 
 
-def signs_of(run):
-    """Of every image and layer: signs of the inputs, bias last, and of the outputs."""
+def signs_of(run, step=1):
+    """Of every image and layer in the last pass, that of `step`: signs of the inputs, bias last, and of the outputs."""
     work, m = run._works[0], len(IMAGES)
     by_layer, at = [], 0
     for stage in run.shape.stages:
         middle, end = at + m * stage.columns, at + m * (stage.columns + stage.filters)
         by_layer.append((work.turns[at:middle].reshape(m, -1), work.turns[middle:end].reshape(m, -1)))
         at = end
-    outputs = work.spread
+    outputs = np.zeros_like(work.spread)
+    fused.signs(outputs, *fused.key(run.spec.seed, step, 2))
     for inputs, width in zip(work.by_layer(work.signs), run.shape.sizes[1:], strict=True):
         by_layer.append((inputs, outputs[: m * width].reshape(m, width)))
         outputs = outputs[m * width :]
@@ -150,8 +151,8 @@ def test_gradient_of_flipout(padding):
     assert gap(q.variance_gradient[:n], lambda d: turned(run, means, d, signs), deviations) < 1e-5
     gradients = q.gradient[:n].copy(), q.variance_gradient[:n].copy()
     run._pass(np.arange(len(IMAGES)), 2)
-    assert gap(gradients[0], lambda w: turned(run, w, deviations, signs_of(run)), means) > 0.01
-    assert gap(gradients[1], lambda d: turned(run, means, d, signs_of(run)), deviations) > 0.01
+    assert gap(gradients[0], lambda w: turned(run, w, deviations, signs_of(run, 2)), means) > 0.01
+    assert gap(gradients[1], lambda d: turned(run, means, d, signs_of(run, 2)), deviations) > 0.01
 
 
 @pytest.mark.parametrize("variant", ["flipped", "padding"])
@@ -279,10 +280,22 @@ def test_refused(settings, named):
         start_convolution(IMAGES[:, :5], LABELS)
 
 
-@pytest.mark.parametrize("start", [start_convolution, lambda x, y, filters, kernel, **rest: start_network(x.reshape(7, -1), y, **rest)])
-@pytest.mark.parametrize("method,estimator", [("gaussian", "local"), ("gaussian", "weights"), ("spike_and_slab", "score")])
+def of_rows(x, y, filters, kernel, **rest):
+    return start_network(x.reshape(len(x), -1), y, **rest)
+
+
+@pytest.mark.parametrize(
+    "start,method,estimator",
+    [
+        (start_convolution, "gaussian", "local"),
+        (start_convolution, "gaussian", "weights"),
+        (start_convolution, "spike_and_slab", "score"),
+        (of_rows, "gaussian", "weights"),
+        (of_rows, "spike_and_slab", "score"),
+    ],
+)
 def test_large_minibatches_are_cut_in_two_and_one_or_two_threads_give_the_same_bytes(monkeypatch, start, method, estimator):
-    monkeypatch.setattr(network, "_SPLIT", 1)
+    monkeypatch.setattr(network, "_LARGE", 1)
     runs = [start(IMAGES, LABELS, **(SHAPE | {"hidden": (30,), "method": method, "estimator": estimator})) for _ in range(3)]
     assert len(runs[0]._works) == 2
     for run in runs[:2]:
@@ -292,7 +305,7 @@ def test_large_minibatches_are_cut_in_two_and_one_or_two_threads_give_the_same_b
     if estimator == "weights":  # the two halves are the whole
         n, rows = runs[2].shape.weights, np.arange(len(IMAGES))
         halves = runs[2]._pass(rows, 1), runs[2].posterior.gradient[:n].copy()
-        monkeypatch.setattr(network, "_SPLIT", 1 << 40)
+        monkeypatch.setattr(network, "_LARGE", 1 << 40)
         runs[2]._works = runs[2]._workspaces(len(IMAGES))
         whole = runs[2]._pass(rows, 1), runs[2].posterior.gradient[:n]
         assert halves[0][0] == pytest.approx(whole[0][0], rel=1e-5) and halves[0][1] == whole[0][1]

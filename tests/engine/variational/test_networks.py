@@ -20,7 +20,7 @@ from engine import ticket
 from engine.networks import predictive
 from engine.networks.passes import ACTIVATIONS
 from engine.spec import SpecError
-from engine.variational import fused
+from engine.variational import fused, minibatch, network
 from engine.variational.dense import Dense
 from engine.variational.dropout import Dropout
 from engine.variational.minibatch import Shape
@@ -89,6 +89,23 @@ def test_same_bytes_in_any_pieces_on_any_thread_after_pickling(method, estimator
     other = start_network(X, Y, spec.replace(seed=8))
     other.advance(12)
     assert content(other) != content(whole)
+
+
+@pytest.mark.parametrize("method,estimator", [("gaussian", "local"), ("gaussian", "flipout"), ("spike_and_slab", "local")])
+def test_two_cores_share_the_products_of_a_large_minibatch_and_the_bytes_are_those_of_one(monkeypatch, method, estimator):
+    settings = {"method": method, "estimator": estimator, "hidden": (20, 30, 10), "batch": 50, "epochs": 3, "seed": 3}
+    whole = start_network(X, Y, **settings)
+    whole.advance(whole.total)
+    monkeypatch.setattr(network, "_LARGE", 1)
+    monkeypatch.setattr(minibatch, "_SMALL", 50 * 21 * 30)  # one of the products is as large
+    shared = []
+    each = ticket.each
+    monkeypatch.setattr(minibatch.ticket, "each", lambda function, items: shared.append(len(items)) or each(function, items))
+    run = start_network(X, Y, **settings)
+    run.advance(1)
+    assert len(run._works) == 1 and shared.count(2) == 3, "forward, backward, and the step's halves"
+    run.advance(run.total)
+    assert content(run) == content(whole)
 
 
 @pytest.mark.parametrize("method,estimator", [c for c in CASES if c[1] != "score"])
