@@ -39,9 +39,9 @@ CONVOLUTIONS = ((25, 32), (800, 32))  # weights of a filter, filters
 BEHIND = (512, 256, 10)
 MODULE = "benchmarks.digits28"
 RACES = {
-    "dense": Race("784-400-600-600-10, local reparameterisation", 5, {"jax": 1.5, "torch": 3.0}, MODULE),
+    "dense": Race("784-400-600-600-10, local reparameterisation", 50, {"jax": 1.5, "torch": 3.0}, MODULE),
     "convolution": Race("two convolutions 5 x 5 of 32 filters, 512-256-10", 3, {"jax": 1.5, "torch": 1.0}, MODULE),
-    "slab": Race("784-400-600-600-10, weights may be absent", 5, {"jax": 2.0, "torch": 2.0}, MODULE),
+    "slab": Race("784-400-600-600-10, weights may be absent", 50, {"jax": 2.0, "torch": 2.0}, MODULE),
 }
 TARGET = 0.97
 ENOUGH = 80  # % of the roofline
@@ -216,6 +216,15 @@ def arithmetic(case: str) -> tuple[float, float]:
     return work / 1e6, 4 * weights * (4 + 2 + 2 * rows + 2 + 2) / 1e6
 
 
+def products() -> str:
+    """The library that multiplies the engine's matrices, and for which CPU: OPENBLAS_CORETYPE may hold it to an older one."""
+    import scipy.linalg  # noqa: F401  its library is the one
+    from threadpoolctl import threadpool_info
+
+    found = next(pool for pool in threadpool_info() if "scipy.libs" in pool["filepath"])
+    return f"{found['internal_api']} {found['version']}, {found['architecture']}"
+
+
 def roofline(rounds: int = 9) -> None:
     """Print what two cores of this machine reach at once, what a step needs at least by that, and what it takes, by the
     clock: the best that the machine did in any round, and the median of a step. Then what memory a training needs at
@@ -348,11 +357,13 @@ def main() -> None:
     elif options.sparse:
         sparse()
     elif options.roofline:
+        print(f"products: {products()}")
         roofline()
     elif options.accuracy:
         accuracy()
     else:
         print(f"Python {platform.python_version()}, {os.cpu_count()} cores, {options.rounds} rounds, load {os.getloadavg()[0]:.1f}")
+        print(f"the engine's products: {products()}")
         for case in [options.case] if options.case else RACES:
             pythons = {peer: options.peer_python for peer in ("jax", "torch")}
             race(case, RACES[case], () if options.no_peer else ("jax", "torch"), pythons, options.rounds, options.threads)
