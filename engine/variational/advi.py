@@ -36,7 +36,7 @@ from engine.spec import MAX_SEED, SpecError
 from engine.targets.densities import LOG_2PI
 from engine.targets.target import Target, TargetError
 from engine.variational.approximation import Approximation, pack, size, unpack
-from engine.variational.optimisers import Adam, Decaying, Rule, ascend
+from engine.variational.optimisers import Adam, Optimiser, Rule, ascend
 from engine.variational.rows import RowTarget
 from engine.variational.transforms import Support, Transform, constrain, transform
 
@@ -98,7 +98,7 @@ class Advi:
 
     family : "mean_field" or "full_rank"
     samples : points of q per step, >= 1
-    optimiser : `Adam` or `Decaying`, with its step size
+    optimiser : a rule of `engine.variational.optimisers`, with its step size
     estimator : "reparameterised" or "score"; control_variate : for the latter, wants at least 2 samples
     supports : "real", "positive" or (low, high) per coordinate; None means all real
     batch : rows of a minibatch, for a `RowTarget`; None takes all rows in every step
@@ -108,7 +108,7 @@ class Advi:
 
     family: str = "mean_field"
     samples: int = 1
-    optimiser: Adam | Decaying = field(default_factory=Adam)
+    optimiser: Optimiser = field(default_factory=Adam)
     estimator: str = "reparameterised"
     control_variate: bool = False
     supports: tuple[Support, ...] | None = None

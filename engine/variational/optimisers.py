@@ -142,6 +142,7 @@ class AdaGrad:
         return Rule(ADAGRAD, float(self.step_size), float(self.epsilon), 0.0, 0.0)
 
 
+Optimiser = Adam | Decaying | Sgd | Momentum | RmsProp | AdaGrad
 OPTIMISERS: dict[str, Any] = {"adam": Adam, "decaying": Decaying, "sgd": Sgd, "momentum": Momentum, "rmsprop": RmsProp, "adagrad": AdaGrad}
 
 
