@@ -275,6 +275,7 @@ def _trained_on(run: NetworkRun, mask: str, asked: Training) -> NetworkFit:
 
 CHANGED = "coded"  # what follows the key of an outcome with the other settings
 SMALLER = "smaller"  # and by the network of the public code, in place of the text's
+SOON = "soon"  # and of networks that learn as in the quick form: fewer epochs of longer steps
 
 
 def _table_part(family: str, data_set: str, layers: Sequence[int]) -> Callable[[int, str], Part]:
@@ -288,6 +289,11 @@ def _table_part(family: str, data_set: str, layers: Sequence[int]) -> Callable[[
         return found
 
     return run
+
+
+def _soon(number: int, form: str) -> Part:
+    """One simulation of networks with scales of the units, trained as in the quick form whichever is asked for."""
+    return _simulated(Training("horseshoe", "mnist", CODED, number, QUICK))
 
 
 def _tries(family: str, layers: Sequence[int]) -> bool:
@@ -387,10 +393,17 @@ def _cells(family: str, data_set: str, layers: Sequence[int]) -> tuple[Cell, ...
             else cell
             for cell in cells
         ]
-    if tuple(layers) == PRINTED:
-        smaller = WORDS.phrase("hubin.smaller")
-        cells = [replace(cell, tried={f"{cell.key}, {SMALLER}": smaller}) if cell.parts == 1 else cell for cell in cells]
+    for variant in _variants(family, data_set, layers):
+        said = WORDS.phrase(f"hubin.{variant}", epochs=TRAINED[False][0], full=TRAINED[True][0])
+        cells = [replace(cell, tried={f"{cell.key}, {variant}": said}) if cell.parts == 1 else cell for cell in cells]
     return tuple(cells)
+
+
+def _variants(family: str, data_set: str, layers: Sequence[int]) -> dict[str, str]:
+    """The experiment that is a reason for this one, by the name of what sets it apart."""
+    if tuple(layers) == PRINTED:
+        return {SMALLER: _id(family, data_set, CODED)}
+    return {SOON: f"{_id(family, data_set, layers)}-{SOON}"} if (family, data_set) == ("horseshoe", "mnist") else {}
 
 
 def _quick() -> str:
@@ -423,8 +436,28 @@ def _table(family: str, data_set: str, layers: Sequence[int] = CODED, *, seconds
         run=_table_part(family, data_set, layers),
         combine=_medians,
         cells=_cells(family, data_set, layers),
-        variants={SMALLER: _id(family, data_set, CODED)} if tuple(layers) == PRINTED else {},
+        variants=_variants(family, data_set, layers),
         beside=tuple(ours),
+    )
+
+
+def _table_soon() -> Experiment:
+    """Networks with scales of the units, trained for less."""
+    of = _table("horseshoe", "mnist", seconds=(60, 600))
+    said = WORDS.entry("hubin", "horseshoe")
+    return worded(
+        id=f"{of.id}-{SOON}",
+        values={"name": SETS["mnist"][1], "size": "-".join(str(n) for n in CODED), "family": said["title"]},
+        link=of.link,
+        settings=of.settings,
+        chosen=(*of.chosen, WORDS.phrase("hubin.shorter", epochs=TRAINED[False][0])),
+        needs=of.needs,
+        parts=of.parts,
+        seconds=of.seconds,
+        run=_soon,
+        combine=of.combine,
+        cells=tuple(replace(cell, tried={}) for cell in of.cells),
+        beside=of.beside,
     )
 
 
@@ -538,6 +571,7 @@ EXPERIMENTS = (
     _table("", "mnist", seconds=(300, 30_000)),
     _table("", "mnist", PRINTED, seconds=(600, 60_000)),
     *(_table(family, "mnist", seconds=(120, 20_000)) for family in FAMILIES if family),
+    _table_soon(),
     *(_table(family, "fashion", seconds=(120, 20_000)) for family in FAMILIES),
     worded(
         id="hubin-figure-7",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -26,7 +26,7 @@ from engine.targets.target import Target
 from engine.training import train
 from engine.variational import STEYN, Fit, NetworkFit, advi, elbo, fit_network, logistic_regression, start_convolution, start_network
 from engine.variational.optimisers import Decaying, RmsProp
-from lessons.reproduce.experiment import A_PART, FULL, WORDS, Beside, Cell, Experiment, Part, worded
+from lessons.reproduce.experiment import A_PART, FULL, QUICK, WORDS, Beside, Cell, Experiment, Part, worded
 from lessons.reproduce.trained import state_path, trained
 
 # Newton ---------------------------------------------------------------------------------------------------------------
@@ -263,6 +263,33 @@ def _more_of(id: str) -> Callable[[int, str], Part]:
     return lambda number, form: _judged(_network(id, number, form), local.images("mnist"), _networks(form), number)
 
 
+LONGER = 30  # epochs, of the quick form's convolutions
+
+
+def _convolved(scored: bool) -> Callable[[int, str], Part]:
+    """The same of the convolutional network, and in the quick form of one that has learned for longer."""
+
+    def run(number: int, form: str) -> Part:
+        found = (_more_of if scored else _mnist)("steyn-7.4")(number, form)
+        return found if form == FULL else found | _longer(number)
+
+    return run
+
+
+def _longer(number: int) -> Part:
+    """What the convolutional network tells after `LONGER` epochs."""
+    images = local.images("mnist").some(LEARNT)
+    settings: dict[str, Any] = TRAINING | {"epochs": LONGER, "seed": number}
+    fit = trained(
+        state_path("steyn-7.4", QUICK, f"{number}-longer"), lambda: start_convolution(images.x, images.y, **settings, **STEYN)
+    ).fit()
+    prediction = fit.predict(images.x_test, samples=DRAWS, seed=number)
+    assert prediction is not None
+    found = _judged(fit, images, DRAWS, number)
+    found |= {"right": 100.0 * prediction.accuracy(images.y_test), "sd": found["sd at 0.1"], "inconsistency": found["inconsistency at 0.1"]}
+    return {f"{key}, longer": value for key, value in found.items()}
+
+
 class Read(NamedTuple):
     """What K networks say of m images, in the pieces that the scores need.
 
@@ -363,7 +390,14 @@ BESIDE = (
 
 
 def _trained(
-    id: str, network: str, right: float, sd: float, inconsistency: float, variants: Mapping[str, str] | None = None, **data: Any
+    id: str,
+    network: str,
+    right: float,
+    sd: float,
+    inconsistency: float,
+    variants: Mapping[str, str] | None = None,
+    tried: Sequence[str] = (),
+    **data: Any,
 ) -> Experiment:
     wrong = round(100 * (100.0 - right))  # of the 10,000 test images
     error = float(np.sqrt(0.09 / wrong))
@@ -371,15 +405,15 @@ def _trained(
     variants = variants or {}
 
     def cell(key: str, printed: float, half: float, error: float, unit: str = "") -> Cell:
-        tried = {f"{key}, {name}": "" for name in variants}
-        return Cell(key=key, printed=printed, half=half, unit=unit, error=error, like=A_PART, tried=tried)
+        changes = {f"{key}, {name}": "" for name in (*variants, *tried)}
+        return Cell(key=key, printed=printed, half=half, unit=unit, error=error, like=A_PART, tried=changes)
 
     return worded(
         id=id,
-        values={"network": WORDS.phrase(f"steyn.{network}"), "full": full, "quick": quick, "draws": DRAWS},
+        values={"network": WORDS.phrase(f"steyn.{network}"), "full": full, "quick": quick, "draws": DRAWS, "longer": LONGER},
         needs=("mnist",),
         parts=(1, 5),
-        run=_mnist(id),
+        run=_convolved(False) if tried else _mnist(id),
         cells=(
             cell("right", right, 0.005, _share(right), " %"),
             cell("sd", sd, 0.0005, error),
@@ -390,19 +424,31 @@ def _trained(
     )
 
 
-def _scored(of: str, network: str, ga: float, wrong: int, **data: Any) -> Experiment:
+def _scored(of: str, network: str, ga: float, wrong: int, tried: Sequence[str] = (), **data: Any) -> Experiment:
     """What else the network of the experiment `of` tells."""
     quick, full = EPOCHS[of]
+
+    def changes(key: str) -> dict[str, str]:
+        return {f"{key}, {name}": "" for name in tried}
+
     return worded(
         id=f"{of}-scores",
-        values={"network": WORDS.phrase(f"steyn.{network}"), "of": of, "full": full, "quick": quick, "draws": DRAWS, "turned": TURNED},
+        values={
+            "network": WORDS.phrase(f"steyn.{network}"),
+            "of": of,
+            "full": full,
+            "quick": quick,
+            "draws": DRAWS,
+            "turned": TURNED,
+            "longer": LONGER,
+        },
         needs=("mnist",),
         parts=(1, 5),
-        run=_more_of(of),
+        run=_convolved(True) if tried else _more_of(of),
         cells=(
-            Cell(key="GA", printed=ga, half=0.0005, error=float(np.sqrt(0.09 / wrong)), like=A_PART),
-            Cell(key="highest", printed=0.5, half=0.1),
-            Cell(key="straight", printed=-1.0, half=0.1),
+            Cell(key="GA", printed=ga, half=0.0005, error=float(np.sqrt(0.09 / wrong)), like=A_PART, tried=changes("GA")),
+            Cell(key="highest", printed=0.5, half=0.1, tried=changes("highest")),
+            Cell(key="straight", printed=-1.0, half=0.1, tried=changes("straight")),
         ),
         beside=BESIDE,
         **data,
@@ -494,7 +540,16 @@ EXPERIMENTS = (
             ("steyn-7.3-rule", {"small": "steyn-7.3", "start": "steyn-7.3-start"}),
         )
     ),
-    _trained("steyn-7.4", "convolutions", 98.18, 0.934, 0.931, seconds=(500, 250_000), link="/convolution?part=training&size=large"),
+    _trained(
+        "steyn-7.4",
+        "convolutions",
+        98.18,
+        0.934,
+        0.931,
+        tried=("longer",),
+        seconds=(900, 250_000),
+        link="/convolution?part=training&size=large",
+    ),
     _scored("steyn-7.3", "dense", 0.978, 486, seconds=(300, 9_000), link="/scores?scenario=ga"),
-    _scored("steyn-7.4", "convolutions", 0.99, 182, seconds=(500, 250_000), link="/scores?scenario=ga"),
+    _scored("steyn-7.4", "convolutions", 0.99, 182, tried=("longer",), seconds=(900, 250_000), link="/scores?scenario=ga"),
 )
