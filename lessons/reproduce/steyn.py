@@ -263,15 +263,14 @@ def _more_of(id: str) -> Callable[[int, str], Part]:
     return lambda number, form: _judged(_network(id, number, form), local.images("mnist"), _networks(form), number)
 
 
-LONGER = 30  # epochs, of the quick form's convolutions
+LONGER = 30  # epochs of the convolutional network, which has few in the quick form
 
 
 def _convolved(scored: bool) -> Callable[[int, str], Part]:
-    """The same of the convolutional network, and in the quick form of one that has learned for longer."""
+    """The same of the convolutional network, and of one that has learned for `LONGER` epochs."""
 
     def run(number: int, form: str) -> Part:
-        found = (_more_of if scored else _mnist)("steyn-7.4")(number, form)
-        return found if form == FULL else found | _longer(number)
+        return (_more_of if scored else _mnist)("steyn-7.4")(number, form) | _longer(number)
 
     return run
 
