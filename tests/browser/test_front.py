@@ -35,6 +35,7 @@ def visit(browser: Browser, url: str, path: str, process: str) -> Tab:
     return tab
 
 
+@pytest.mark.alone  # it times how soon
 def test_a_process_is_killed_and_its_reader_goes_on_by_the_other(browser: Browser, tmp_path: Path):
     with serving(tmp_path) as served:
         paths = {"p0": "/metropolis?seed=5", "p1": "/metropolis?seed=6"}
