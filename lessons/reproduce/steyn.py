@@ -264,6 +264,7 @@ def _more_of(id: str) -> Callable[[int, str], Part]:
 
 
 LONGER = 30  # epochs of the convolutional network, which has few in the quick form
+CURVE = (1, 2, 4, 8, 15, LONGER)  # epochs in which it is asked how many of the training images it reads
 
 
 def _convolved(scored: bool) -> Callable[[int, str], Part]:
@@ -276,7 +277,7 @@ def _convolved(scored: bool) -> Callable[[int, str], Part]:
 
 
 def _longer(number: int) -> Part:
-    """What the convolutional network tells after `LONGER` epochs."""
+    """What the convolutional network tells after `LONGER` epochs, and what it read on the way."""
     images = local.images("mnist").some(LEARNT)
     settings: dict[str, Any] = TRAINING | {"epochs": LONGER, "seed": number}
     fit = trained(
@@ -286,6 +287,8 @@ def _longer(number: int) -> Part:
     assert prediction is not None
     found = _judged(fit, images, DRAWS, number)
     found |= {"right": 100.0 * prediction.accuracy(images.y_test), "sd": found["sd at 0.1"], "inconsistency": found["inconsistency at 0.1"]}
+    ends = np.searchsorted(fit.history.step, [epoch * LEARNT // BATCH for epoch in CURVE], side="right") - 1
+    found |= {f"epoch {epoch}": 100.0 * float(fit.history.accuracy[end]) for epoch, end in zip(CURVE, ends, strict=True)}
     return {f"{key}, longer": value for key, value in found.items()}
 
 
@@ -388,6 +391,9 @@ BESIDE = (
 )
 
 
+ALONG = tuple(Beside(key=f"epoch {epoch}, longer", label=WORDS.phrase("steyn.along", epoch=epoch), digits=2, unit=" %") for epoch in CURVE)
+
+
 def _trained(
     id: str,
     network: str,
@@ -418,6 +424,7 @@ def _trained(
             cell("sd", sd, 0.0005, error),
             cell("inconsistency", inconsistency, 0.0005, error),
         ),
+        beside=ALONG if tried else (),
         variants=variants,
         **data,
     )
