@@ -221,8 +221,8 @@ def products() -> str:
     import scipy.linalg  # noqa: F401  its library is the one
     from threadpoolctl import threadpool_info
 
-    found = next(pool for pool in threadpool_info() if "scipy.libs" in pool["filepath"])
-    return f"{found['internal_api']} {found['version']}, {found['architecture']}"
+    found = [pool for pool in threadpool_info() if pool["user_api"] == "blas" and "numpy.libs" not in pool["filepath"]]
+    return "; ".join(f"{pool['internal_api']} {pool['version']}, {pool.get('architecture', 'any CPU')}" for pool in found)
 
 
 def roofline(rounds: int = 9) -> None:

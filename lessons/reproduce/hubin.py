@@ -569,7 +569,7 @@ EXPERIMENTS = (
         cells=(Cell(key="inclusion", printed=0.1192, half=0.00005),),
     ),
     _table("", "mnist", seconds=(300, 30_000)),
-    _table("", "mnist", PRINTED, seconds=(600, 60_000)),
+    _table("", "mnist", PRINTED, seconds=(600, 15_000)),
     *(_table(family, "mnist", seconds=(120, 20_000)) for family in FAMILIES if family),
     _table_soon(),
     *(_table(family, "fashion", seconds=(120, 20_000)) for family in FAMILIES),
