@@ -32,7 +32,7 @@ from engine.variational.fused import (
     Single,
     WeightBlocks,
     adam,
-    decaying,
+    climb,
     exp,
     fill_normal,
     inlined,
@@ -91,13 +91,8 @@ class Dense(WeightBlocks):
         start, blocks, weights, gradient = span.start or 0, self.blocks[span], self.flat(self.weights, span), self.flat(self.gradient, span)
         precision = np.float32(1.0 / first**2)
         seconds = self.flat(self.variances, span), self.flat(self.variance_gradient, span)
-        if isinstance(pace, Decay):
-            assert share == 1.0 and self.way != FLIPOUT
-            if self.way == LOCAL:
-                _step_local_decaying(blocks, weights, gradient, *seconds, precision, pace)
-            else:
-                _step_decaying(blocks, weights, gradient, start, np.zeros(BLOCK, np.float32), precision, pace, *key)
-        elif self.way == LOCAL:
+        assert isinstance(pace, Pace) or (share == 1.0 and self.way != FLIPOUT)
+        if self.way == LOCAL:
             _step_local(blocks, weights, gradient, *seconds, precision, pace)
         elif self.way == FLIPOUT:
             _step_flipout(blocks, weights, gradient, *seconds, start, np.zeros(BLOCK, np.float32), precision, pace, *key)
@@ -211,24 +206,8 @@ def _step(blocks, weights, gradient, start, noise, precision, pace, first, secon
         fill_normal(e, start + b, first, second)
         for i in range(BLOCK):
             along_mean, along_rho = _slopes(p[MEAN * ROW + i], p[SD * ROW + i], w[i], g[i], precision, pace.kl_weight)
-            mean = adam(p, MEAN, i, along_mean, pace.step_size, pace.correction)
-            sd, _ = softplus(adam(p, RHO, i, along_rho, pace.step_size, pace.correction))
-            p[SD * ROW + i] = sd
-            w[i] = mean + sd * e[i]
-
-
-@single_kernel
-def _step_decaying(blocks, weights, gradient, start, noise, precision, pace, first, second):
-    precision *= pace.kl_weight
-    e = pointer(noise)
-    for b in range(blocks.shape[0]):
-        p = moved(pointer(blocks), b * ROWS * ROW)
-        w, g = moved(pointer(weights), b * BLOCK), moved(pointer(gradient), b * BLOCK)
-        fill_normal(e, start + b, first, second)
-        for i in range(BLOCK):
-            along_mean, along_rho = _slopes(p[MEAN * ROW + i], p[SD * ROW + i], w[i], g[i], precision, pace.kl_weight)
-            mean = decaying(p, MEAN, i, along_mean, pace.step_size, pace.kept)
-            sd, _ = softplus(decaying(p, RHO, i, along_rho, pace.step_size, pace.kept))
+            mean = climb(p, MEAN, i, along_mean, pace)
+            sd, _ = softplus(climb(p, RHO, i, along_rho, pace))
             p[SD * ROW + i] = sd
             w[i] = mean + sd * e[i]
 
@@ -271,23 +250,8 @@ def _step_local(blocks, means, gradient, variances, variance_gradient, precision
         v, h = moved(pointer(variances), b * BLOCK), moved(pointer(variance_gradient), b * BLOCK)
         for i in range(BLOCK):
             along_mean, along_rho = _local_slopes(p[MEAN * ROW + i], p[SD * ROW + i], g[i], h[i], precision, pace.kl_weight)
-            m[i] = adam(p, MEAN, i, along_mean, pace.step_size, pace.correction)
-            sd, _ = softplus(adam(p, RHO, i, along_rho, pace.step_size, pace.correction))
-            p[SD * ROW + i] = sd
-            v[i] = sd * sd
-
-
-@single_kernel
-def _step_local_decaying(blocks, means, gradient, variances, variance_gradient, precision, pace):
-    precision *= pace.kl_weight
-    for b in range(blocks.shape[0]):
-        p = moved(pointer(blocks), b * ROWS * ROW)
-        m, g = moved(pointer(means), b * BLOCK), moved(pointer(gradient), b * BLOCK)
-        v, h = moved(pointer(variances), b * BLOCK), moved(pointer(variance_gradient), b * BLOCK)
-        for i in range(BLOCK):
-            along_mean, along_rho = _local_slopes(p[MEAN * ROW + i], p[SD * ROW + i], g[i], h[i], precision, pace.kl_weight)
-            m[i] = decaying(p, MEAN, i, along_mean, pace.step_size, pace.kept)
-            sd, _ = softplus(decaying(p, RHO, i, along_rho, pace.step_size, pace.kept))
+            m[i] = climb(p, MEAN, i, along_mean, pace)
+            sd, _ = softplus(climb(p, RHO, i, along_rho, pace))
             p[SD * ROW + i] = sd
             v[i] = sd * sd
 

@@ -58,20 +58,19 @@ _ROUND_BITS = np.int32(0x4B400000)
 _QUARTER_PI = np.float32(0.785398163397448)
 _SIGN = np.int32(-(2**31))
 
-
-def _njit(function: Callable[..., Any], **options: Any) -> Any:
-    # Of the fastmath flags only those that keep rounding tricks, NaN and infinity.
-    return numba.njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract", "nsz"}, **options)(function)
+# Of the fastmath flags only those that keep rounding tricks, NaN and infinity.
+_OPTIONS: Any = {"nogil": True, "error_model": "numpy", "fastmath": {"contract", "nsz"}}
+_INLINED: Any = {"forceinline": True, **_OPTIONS}
 
 
 def inlined(function: Callable[..., Any]) -> Any:
     """Compile a helper that becomes part of the loop that calls it."""
-    return _njit(function, forceinline=True)
+    return numba.njit(cache=True, **_INLINED)(function)
 
 
 def single_kernel(function: Callable[..., Any]) -> Any:
     """Compile a kernel over single-precision arrays: releases the GIL, kept in the cache."""
-    return _njit(function)
+    return numba.njit(cache=True, **_OPTIONS)(function)
 
 
 @intrinsic
@@ -329,6 +328,18 @@ def pace(step: int, step_size: float, inclusion_step_size: float = 0.0, kl_weigh
     first, second = 1.0 - float(BETA1) ** step, 1.0 - float(BETA2) ** step
     lengths = np.float32(step_size / first), np.float32(inclusion_step_size / first)
     return Pace(*lengths, np.float32(1.0 / second), np.float32(kl_weight))
+
+
+def climb(block, row, i, gradient, pace):
+    """Move a parameter as `adam` or `decaying` do, whichever `pace` is of. For compiled code."""
+    raise NotImplementedError
+
+
+@extending.overload(climb, jit_options=_INLINED)
+def _climb(block, row, i, gradient, pace):
+    if pace.instance_class is Decay:
+        return lambda block, row, i, gradient, pace: decaying(block, row, i, gradient, pace.step_size, pace.kept)
+    return lambda block, row, i, gradient, pace: adam(block, row, i, gradient, pace.step_size, pace.correction)
 
 
 class Key(NamedTuple):
