@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -242,54 +242,39 @@ def _networks(form: str) -> int:
 
 
 def _mnist(id: str) -> Callable[[int, str], Part]:
-    """Accuracy in %, γ(0.1) of two scores, and how many test images are misread though the networks agree."""
+    """What a network reads, and how its misread test images are found."""
 
     def run(number: int, form: str) -> Part:
         images = local.images("mnist")
-        read = _read(_network(id, number, form), images.x_test, _networks(form), number)
-        wrong = read.mean.argmax(axis=1) != images.y_test
-        return {
-            "right": 100.0 * float((~wrong).mean()),
-            "sd": scores.gamma(read.sd, wrong),
-            "inconsistency": scores.gamma(1.0 - read.agreement, wrong),
-            "sure": float((wrong & (read.agreement >= SURE)).sum()),
-        }
+        return _accuracy(_read(_network(id, number, form), images.x_test, _networks(form), number), images.y_test)
 
     return run
 
 
 def _more_of(id: str) -> Callable[[int, str], Part]:
     """What else the same network tells."""
-    return lambda number, form: _judged(_network(id, number, form), local.images("mnist"), _networks(form), number)
-
-
-LONGER = 30  # epochs of the convolutional network, which has few in the quick form
-CURVE = (1, 2, 4, 8, 15, LONGER)  # epochs in which it is asked how many of the training images it reads
-
-
-def _convolved(scored: bool) -> Callable[[int, str], Part]:
-    """The same of the convolutional network, and of one that has learned for `LONGER` epochs."""
 
     def run(number: int, form: str) -> Part:
-        return (_more_of if scored else _mnist)("steyn-7.4")(number, form) | _longer(number)
+        images, fit = local.images("mnist"), _network(id, number, form)
+        return _judged(_read(fit, images.x_test, _networks(form), number), fit, images, _networks(form), number)
 
     return run
 
 
-def _longer(number: int) -> Part:
+LONGER = {QUICK: 30, FULL: 200}  # epochs of the convolutional network, as long as there was time for
+CURVE = (1, 2, 4, 8, 15, 30, 60, 100, 200)  # epochs in which it is asked how many of the training images it reads
+
+
+def _longer(number: int, form: str) -> Part:
     """What the convolutional network tells after `LONGER` epochs, and what it read on the way."""
     images = local.images("mnist").some(LEARNT)
-    settings: dict[str, Any] = TRAINING | {"epochs": LONGER, "seed": number}
-    fit = trained(
-        state_path("steyn-7.4", QUICK, f"{number}-longer"), lambda: start_convolution(images.x, images.y, **settings, **STEYN)
-    ).fit()
-    prediction = fit.predict(images.x_test, samples=DRAWS, seed=number)
-    assert prediction is not None
-    found = _judged(fit, images, DRAWS, number)
-    found |= {"right": 100.0 * prediction.accuracy(images.y_test), "sd": found["sd at 0.1"], "inconsistency": found["inconsistency at 0.1"]}
-    ends = np.searchsorted(fit.history.step, [epoch * LEARNT // BATCH for epoch in CURVE], side="right") - 1
-    found |= {f"epoch {epoch}": 100.0 * float(fit.history.accuracy[end]) for epoch, end in zip(CURVE, ends, strict=True)}
-    return {f"{key}, longer": value for key, value in found.items()}
+    settings: dict[str, Any] = TRAINING | {"epochs": LONGER[form], "seed": number}
+    path, an_epoch = state_path("steyn-7.4-longer", form, str(number)), LEARNT // BATCH
+    fit = trained(path, lambda: start_convolution(images.x, images.y, report_every=an_epoch, **settings, **STEYN)).fit()
+    read = _read(fit, images.x_test, DRAWS, number)
+    found = _accuracy(read, images.y_test) | _judged(read, fit, images, DRAWS, number)
+    read_right = fit.history.accuracy  # a row an epoch
+    return found | {f"epoch {epoch}": 100.0 * float(read_right[epoch - 1]) for epoch in CURVE if epoch <= LONGER[form]}
 
 
 class Read(NamedTuple):
@@ -334,12 +319,22 @@ TURNS, TURNED = (30, 60, 90), 1_000  # degrees, and how many test images are tur
 BINS = 20  # of the predicted probability, by which its sd and the inconsistency are looked at
 
 
-def _judged(fit: NetworkFit, images: Images, draws: int, seed: int) -> Part:
+def _accuracy(read: Read, y: NDArray) -> Part:
+    """Accuracy in %, γ(0.1) of two scores, and how many images are misread though the networks agree."""
+    wrong = read.mean.argmax(axis=1) != y
+    return {
+        "right": 100.0 * float((~wrong).mean()),
+        "sd": scores.gamma(read.sd, wrong),
+        "inconsistency": scores.gamma(1.0 - read.agreement, wrong),
+        "sure": float((wrong & (read.agreement >= SURE)).sum()),
+    }
+
+
+def _judged(read: Read, fit: NetworkFit, images: Images, draws: int, seed: int) -> Part:
     """Scores as finders of the misread images, what a threshold leaves, and images that are no digits as the network
-    knows them.
+    knows them. read : what the networks say of the test images
     """
-    x, y = images.x_test, images.y_test
-    read = _read(fit, x, draws, seed)
+    y = images.y_test
     wrong = read.mean.argmax(axis=1) != y
     found: Part = {"sure": float((wrong & (read.agreement >= SURE)).sum())}
     every = {name: of(read) for name, of in SCORES.items()}
@@ -391,52 +386,54 @@ BESIDE = (
 )
 
 
-ALONG = tuple(Beside(key=f"epoch {epoch}, longer", label=WORDS.phrase("steyn.along", epoch=epoch), digits=2, unit=" %") for epoch in CURVE)
+ALONG = tuple(Beside(key=f"epoch {epoch}", label=WORDS.phrase("steyn.along", epoch=epoch), digits=2, unit=" %") for epoch in CURVE)
 
 
-def _trained(
-    id: str,
-    network: str,
-    right: float,
-    sd: float,
-    inconsistency: float,
-    variants: Mapping[str, str] | None = None,
-    tried: Sequence[str] = (),
-    **data: Any,
-) -> Experiment:
-    wrong = round(100 * (100.0 - right))  # of the 10,000 test images
-    error = float(np.sqrt(0.09 / wrong))
+def _tried(key: str, variants: Mapping[str, str]) -> dict[str, str]:
+    return {f"{key}, {name}": "" for name in variants}
+
+
+def _read_cells(right: float, sd: float, inconsistency: float, variants: Mapping[str, str]) -> tuple[Cell, ...]:
+    """Accuracy in %, and γ(0.1) of two scores, as printed."""
+    error = float(np.sqrt(0.09 / _misread(right)))
+    return tuple(
+        Cell(key=key, printed=printed, half=half, unit=unit, error=error, like=A_PART, tried=_tried(key, variants))
+        for key, printed, half, error, unit in (
+            ("right", right, 0.005, _share(right), " %"),
+            ("sd", sd, 0.0005, error, ""),
+            ("inconsistency", inconsistency, 0.0005, error, ""),
+        )
+    )
+
+
+def _score_cells(right: float, ga: float, variants: Mapping[str, str]) -> tuple[Cell, ...]:
+    """γ(0.1) of the Gaussian approximation, and two sentences on scores along the predicted probability."""
+    error = float(np.sqrt(0.09 / _misread(right)))
+    return (
+        Cell(key="GA", printed=ga, half=0.0005, error=error, like=A_PART, tried=_tried("GA", variants)),
+        Cell(key="highest", printed=0.5, half=0.1, tried=_tried("highest", variants)),
+        Cell(key="straight", printed=-1.0, half=0.1, tried=_tried("straight", variants)),
+    )
+
+
+def _trained(id: str, network: str, cells: tuple[float, float, float], variants: Mapping[str, str], **data: Any) -> Experiment:
+    """A network that reads MNIST."""
     quick, full = EPOCHS[id]
-    variants = variants or {}
-
-    def cell(key: str, printed: float, half: float, error: float, unit: str = "") -> Cell:
-        changes = {f"{key}, {name}": "" for name in (*variants, *tried)}
-        return Cell(key=key, printed=printed, half=half, unit=unit, error=error, like=A_PART, tried=changes)
-
     return worded(
         id=id,
-        values={"network": WORDS.phrase(f"steyn.{network}"), "full": full, "quick": quick, "draws": DRAWS, "longer": LONGER},
+        values={"network": WORDS.phrase(f"steyn.{network}"), "full": full, "quick": quick, "draws": DRAWS, "longer": LONGER[FULL]},
         needs=("mnist",),
         parts=(1, 5),
-        run=_convolved(False) if tried else _mnist(id),
-        cells=(
-            cell("right", right, 0.005, _share(right), " %"),
-            cell("sd", sd, 0.0005, error),
-            cell("inconsistency", inconsistency, 0.0005, error),
-        ),
-        beside=ALONG if tried else (),
+        run=_mnist(id),
+        cells=_read_cells(*cells, variants),
         variants=variants,
         **data,
     )
 
 
-def _scored(of: str, network: str, ga: float, wrong: int, tried: Sequence[str] = (), **data: Any) -> Experiment:
-    """What else the network of the experiment `of` tells."""
+def _scored(of: str, network: str, right: float, ga: float, variants: Mapping[str, str] | None = None, **data: Any) -> Experiment:
+    """What else the network of the experiment `of` tells, which reads `right` % of the test images."""
     quick, full = EPOCHS[of]
-
-    def changes(key: str) -> dict[str, str]:
-        return {f"{key}, {name}": "" for name in tried}
-
     return worded(
         id=f"{of}-scores",
         values={
@@ -446,19 +443,21 @@ def _scored(of: str, network: str, ga: float, wrong: int, tried: Sequence[str] =
             "quick": quick,
             "draws": DRAWS,
             "turned": TURNED,
-            "longer": LONGER,
+            "longer": LONGER[FULL],
         },
         needs=("mnist",),
         parts=(1, 5),
-        run=_convolved(True) if tried else _more_of(of),
-        cells=(
-            Cell(key="GA", printed=ga, half=0.0005, error=float(np.sqrt(0.09 / wrong)), like=A_PART, tried=changes("GA")),
-            Cell(key="highest", printed=0.5, half=0.1, tried=changes("highest")),
-            Cell(key="straight", printed=-1.0, half=0.1, tried=changes("straight")),
-        ),
+        run=_more_of(of),
+        cells=_score_cells(right, ga, variants or {}),
         beside=BESIDE,
+        variants=variants or {},
         **data,
     )
+
+
+def _misread(right: float) -> int:
+    """Of the 10,000 test images."""
+    return round(100 * (100.0 - right))
 
 
 def _share(right: float) -> float:
@@ -466,7 +465,11 @@ def _share(right: float) -> float:
     return float(np.sqrt(right * (100.0 - right) / 10_000))
 
 
-DENSE = (95.14, 0.866, 0.865)  # printed: accuracy in %, γ(0.1) of the sd and of inconsistency
+# printed: accuracy in %, γ(0.1) of the sd and of inconsistency; and that of the Gaussian approximation
+DENSE, DENSE_GA = (95.14, 0.866, 0.865), 0.978
+CONVOLVED, CONVOLVED_GA = (98.18, 0.934, 0.931), 0.99
+CONVOLUTIONS = "/convolution?part=training&size=large"
+SHORT, SHORT_SCORES = {"short": "steyn-7.4"}, {"short scores": "steyn-7.4-scores"}
 
 EXPERIMENTS = (
     worded(
@@ -539,23 +542,42 @@ EXPERIMENTS = (
     _gaps("steyn-7.1", 0.001, 0.113, 486),
     _gaps("steyn-7.2", 0.003, 0.059, 182),
     *(
-        _trained(id, "dense", *DENSE, variants=variants, seconds=(300, 9_000), link="/digits?data=mnist")
+        _trained(id, "dense", DENSE, variants, seconds=(300, 9_000), link="/digits?data=mnist")
         for id, variants in (
             ("steyn-7.3", {"start": "steyn-7.3-start", "rule": "steyn-7.3-rule"}),
             ("steyn-7.3-start", {"small": "steyn-7.3", "rule": "steyn-7.3-rule"}),
             ("steyn-7.3-rule", {"small": "steyn-7.3", "start": "steyn-7.3-start"}),
         )
     ),
-    _trained(
+    _trained("steyn-7.4", "convolutions", CONVOLVED, {"longer": "steyn-7.4-longer"}, seconds=(300, 250_000), link=CONVOLUTIONS),
+    worded(
+        id="steyn-7.4-longer",
+        values={
+            "network": WORDS.phrase("steyn.convolutions"),
+            "full": LONGER[FULL],
+            "quick": LONGER[QUICK],
+            "whole": EPOCHS["steyn-7.4"][1],
+            "short": EPOCHS["steyn-7.4"][0],
+            "draws": DRAWS,
+            "turned": TURNED,
+        },
+        needs=("mnist",),
+        seconds=(400, 2_400),
+        run=_longer,
+        link=CONVOLUTIONS,
+        also=("/scores?scenario=ga",),
+        cells=(*_read_cells(*CONVOLVED, SHORT), *_score_cells(CONVOLVED[0], CONVOLVED_GA, SHORT_SCORES)),
+        beside=(*ALONG, *BESIDE),
+        variants=SHORT | SHORT_SCORES,
+    ),
+    _scored("steyn-7.3", "dense", DENSE[0], DENSE_GA, seconds=(300, 9_000), link="/scores?scenario=ga"),
+    _scored(
         "steyn-7.4",
         "convolutions",
-        98.18,
-        0.934,
-        0.931,
-        tried=("longer",),
-        seconds=(900, 250_000),
-        link="/convolution?part=training&size=large",
+        CONVOLVED[0],
+        CONVOLVED_GA,
+        {"longer": "steyn-7.4-longer"},
+        seconds=(300, 250_000),
+        link="/scores?scenario=ga",
     ),
-    _scored("steyn-7.3", "dense", 0.978, 486, seconds=(300, 9_000), link="/scores?scenario=ga"),
-    _scored("steyn-7.4", "convolutions", 0.99, 182, tried=("longer",), seconds=(900, 250_000), link="/scores?scenario=ga"),
 )

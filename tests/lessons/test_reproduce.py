@@ -40,7 +40,7 @@ from lessons.reproduce import __main__ as command
 from lessons.reproduce import andersen, berezowski, conclusions, figure, made_of, report, running, steyn, store
 from lessons.reproduce import trained as checkpoints
 from lessons.reproduce.errata import counts, models, moves, numbers, stages
-from lessons.reproduce.experiment import AGREES, DIFFERS, NOT_RUN, QUICK, UNTOLD, WORDS, Cell, Estimate, Outcome, judge
+from lessons.reproduce.experiment import AGREES, DIFFERS, FULL, NOT_RUN, QUICK, UNTOLD, WORDS, Cell, Estimate, Outcome, judge
 from lessons.reproduce.registry import BY_ID, EXPERIMENTS, NOT_HERE, missing
 from tests.rooms import ROOT
 
@@ -328,6 +328,12 @@ def test_conclusions_follow_the_numbers(monkeypatch):
     ):
         monkeypatch.setattr(store, "result", kept(one, ten, form))
         assert conclusions.told(averaging).mark == mark
+    convolved = next(each for each in conclusions.CONCLUSIONS if each.claim.startswith("Convolutions"))
+    for right, mark in ((99.0, conclusions.HOLDS), (97.0, conclusions.UNTOLD)):  # its longest run is not the printed length
+        found = {"steyn-7.3": [98.0, 0.0, 0.0], "steyn-7.4-longer": [right, 0.0, 0.0]}
+        monkeypatch.setattr(store, "result", lambda id, found=found: {"form": "full", "estimates": {"right": found[id]}})
+        told = conclusions.told(convolved)
+        assert told.mark == mark and told.numbers.endswith("not at full length: steyn-7.4-longer")
     settles = next(each for each in conclusions.CONCLUSIONS if "settles" in each.claim)
     for printed, windowed, mark in (
         (900.0, 2_500.0, conclusions.HOLDS),
@@ -340,6 +346,22 @@ def test_conclusions_follow_the_numbers(monkeypatch):
         assert conclusions.told(settles).mark == mark
     monkeypatch.setattr(store, "result", lambda id: None)
     assert {conclusions.told(each).mark for each in conclusions.CONCLUSIONS} == {conclusions.UNTOLD}
+
+
+def test_convolutions_tell_what_they_read_on_the_way(few_of_mnist, tmp_path, monkeypatch):
+    monkeypatch.setenv("POSTERIOR_LAB_STATE", str(tmp_path / "state"))
+    few = {"LONGER": {QUICK: 2, FULL: 5}, "LEARNT": 100, "BATCH": 20, "TRAINING": steyn.TRAINING | {"batch": 20}, "DRAWS": 3, "TURNED": 20}
+    for name, value in few.items():
+        monkeypatch.setattr(steyn, name, value)
+    experiment = BY_ID["steyn-7.4-longer"]
+    quick, full = experiment.run(0, QUICK), experiment.run(0, FULL)
+    assert [key for key in full if key.startswith("epoch")] == ["epoch 1", "epoch 2", "epoch 4"]
+    assert [key for key in quick if key.startswith("epoch")] == ["epoch 1", "epoch 2"]
+    assert all(full[f"epoch {epoch}"] == pytest.approx(round(full[f"epoch {epoch}"])) for epoch in (1, 2, 4)), "of all hundred images"
+    asked = {each.key for each in (*experiment.cells, *experiment.beside) if not each.key.startswith("epoch")}
+    assert asked <= set(full)
+    read = full["right"] / 100.0 * len(few_of_mnist.y_test)
+    assert read == pytest.approx(round(read)) and 0 < read < len(few_of_mnist.y_test)
 
 
 def test_the_command_names_what_it_does_not_know(capsys):
