@@ -290,10 +290,13 @@ def _within(ours: Estimate, cell: Cell) -> str:
 
 def shown(estimate: Estimate, cell: Cell) -> str:
     """An estimate with as many digits as the print has, and one more."""
-    if cell.half == 0.0:
-        return f"{estimate.value:,.0f}{cell.unit}"
-    digits = max(0, 1 - math.floor(math.log10(2.0 * cell.half)))
-    return f"{estimate.value:,.{min(digits, 6)}f}{cell.unit}"
+    digits = 0 if cell.half == 0.0 else min(max(0, 1 - math.floor(math.log10(2.0 * cell.half))), 6)
+    return signed(f"{estimate.value:,.{digits}f}{cell.unit}")
+
+
+def signed(text: str) -> str:
+    """A number with a minus in place of a hyphen."""
+    return text.replace("-", "−")
 
 
 def averages(parts: Sequence[Part]) -> dict[str, Estimate]:
