@@ -1,6 +1,8 @@
 """Digits: how fast a stroke is read, and how well each posterior reads, by the page's own path.
 
-    python -m benchmarks.digits                       a stroke: seconds in the server and to the picture in the browser
+    python -m benchmarks.digits                       a stroke: seconds in the server and to the picture in the browser,
+                                                      alone and with ten readers who ask for a new run every 1 to 4 s;
+                                                      on the bundled digits, and on MNIST where POSTERIOR_LAB_DATA is
     python -m benchmarks.digits --accuracy [METHOD]   test accuracy: MNIST by dense and lbbnn, 500 OptDigits by nuts
                                                       (POSTERIOR_LAB_DATA; MNIST takes minutes a method)
 
@@ -11,16 +13,23 @@ browser: from the pad's message to the picture drawn, two frames after the new r
 from __future__ import annotations
 
 import argparse
+import asyncio
 import os
 import statistics
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
 GOALS = {"dense": 0.98, "lbbnn": 0.975, "nuts": 0.92}
 STROKES = 40
+READERS = 10
 # In the page: milliseconds from the pad's last message to each new set of readouts, drawn.
 WATCH = """() => {
   const roots = [...document.querySelectorAll("*")].map((node) => node.shadowRoot).filter(Boolean);
@@ -74,39 +83,50 @@ def in_the_server() -> None:
     spread("stroke to probabilities and maps, 100 networks 784-200-200-10", seconds)
 
 
-def in_the_browser() -> None:
-    """A long stroke on the page."""
+def in_the_browser(data: str) -> None:
+    """A long stroke on the page, alone and among `READERS`."""
     from playwright.sync_api import sync_playwright
 
     from tests.browser import chrome
+    from tests.load import classroom
     from tests.server import ROOT, Server
 
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as play:
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as play, ThreadPoolExecutor(1) as beside:
         server = Server(ROOT / "app" / "main.py", Path(folder) / "log.txt")
         browser = play.chromium.launch(executable_path=chrome.find(), args=["--no-sandbox", "--disable-gpu"])
         try:
             page = browser.new_page(viewport={"width": 1280, "height": 900})
-            page.goto(f"{server.url}/digits?scenario=plain")
-            page.get_by_text("100 networks: 3 with").first.wait_for(timeout=60_000)
+            page.goto(f"{server.url}/digits?scenario=plain&data={data}")
+            page.get_by_text("100 networks:").first.wait_for(timeout=60_000)
             page.wait_for_timeout(20_000)  # warm-up and panels
             page.evaluate(WATCH)
-            box = page.get_by_test_id("pad").bounding_box()
-            assert box is not None
-            turns = np.linspace(0.0, 6.0 * np.pi, 240)
-            where = np.column_stack([0.5 + 0.3 * np.sin(turns), 0.5 + 0.4 * np.cos(0.8 * turns)])
-            places = np.array([box["x"], box["y"]]) + where * [box["width"], box["height"]]
-            page.mouse.move(*places[0])
-            page.mouse.down()
-            for place in places:
-                page.mouse.move(*place)
-                page.wait_for_timeout(25)
-            page.mouse.up()
-            page.wait_for_timeout(2000)
-            found = [ms / 1e3 for ms in page.evaluate("window.__found")]
-            spread(f"stroke to picture in the browser ({len(found)} looks at one long stroke)", found)
+            stroke(page)
+            others = beside.submit(asyncio.run, classroom.movers(server.url, READERS, 30.0))
+            page.wait_for_timeout(12_000)  # they have arrived
+            stroke(page, among=READERS)
+            others.result()
         finally:
             browser.close()
             server.stop()
+
+
+def stroke(page: Page, among: int = 0) -> None:
+    """Draw one, and say how soon it was read."""
+    page.evaluate("window.__found = []")
+    box = page.get_by_test_id("pad").bounding_box()
+    assert box is not None
+    turns = np.linspace(0.0, 6.0 * np.pi, 240)
+    where = np.column_stack([0.5 + 0.3 * np.sin(turns), 0.5 + 0.4 * np.cos(0.8 * turns)])
+    places = np.array([box["x"], box["y"]]) + where * [box["width"], box["height"]]
+    page.mouse.move(*places[0])
+    page.mouse.down()
+    for place in places:
+        page.mouse.move(*place)
+        page.wait_for_timeout(25)
+    page.mouse.up()
+    page.wait_for_timeout(2000)
+    found = [ms / 1e3 for ms in page.evaluate("window.__found")]
+    spread(f"stroke to picture in the browser among {among} readers ({len(found)} looks at one long stroke)", found)
 
 
 def accuracy(methods: list[str]) -> None:
@@ -151,7 +171,9 @@ def main() -> None:
         accuracy(options.accuracy or ["nuts", "lbbnn", "dense"])
     else:
         in_the_server()
-        in_the_browser()
+        for data in ("digits", "mnist") if os.environ.get("POSTERIOR_LAB_DATA") else ("digits",):
+            print(f"\n{data}")
+            in_the_browser(data)
 
 
 if __name__ == "__main__":

@@ -1,26 +1,60 @@
-"""The quick form of an experiment as a job of the page: part by part, and what the parts so far come to."""
+"""An experiment as a job of the page: part by part, and what the parts so far come to."""
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
-from lessons.reproduce.experiment import QUICK, Outcome, Part
-from lessons.reproduce.registry import BY_ID, compute
-from lessons.reproduce.running import outcome_of
+from engine import ticket
+from lessons.reproduce import store
+from lessons.reproduce.experiment import QUICK, Experiment, Outcome, Part
+from lessons.reproduce.registry import BY_ID
+from lessons.reproduce.running import outcome_of, work
 
 LEAST = 3  # parts before there is something to show
 
 
-def quick(id: str, job: Any) -> Outcome | None:
-    """Run it; publishes (outcome so far, parts) as parts come in. None when it was stopped."""
+def run(id: str, form: str, job: Any) -> Outcome | None:
+    """Run a form of it; publishes the outcome so far as parts come in. None when it was stopped.
+
+    Parts of the full form are on disk where those of the command are, so that it goes on where it was stopped, here or there.
+    """
     experiment, parts = BY_ID[id], list[Part]()
-    count = experiment.count(QUICK)
+    count = experiment.count(form)
     for number in range(count):
         if job.is_set():
             return None
-        job.report(number, count)
-        parts.append(compute(id, number, QUICK))
+        part = _Within(job, number, count)
+        part.report(0, 1)
+        with ticket.holding(part):
+            parts.append(_part(experiment, number, form))
         if LEAST <= len(parts) < count:
             job.publish(outcome_of(experiment, parts))
     job.report(count, count)
     return outcome_of(experiment, parts)
+
+
+class _Within:
+    """The job as a part of its work sees it: what the part reports is a share of the whole."""
+
+    def __init__(self, job: Any, number: int, count: int):
+        self._job, self._number, self._count = job, number, count
+
+    def is_set(self) -> bool:
+        """Whether the result is not wanted any more."""
+        return bool(self._job.is_set())
+
+    def report(self, done: int, total: int) -> None:
+        """That `done` of `total` units of the part are finished."""
+        self._job.report(self._number * total + done, self._count * total)
+
+
+def _part(experiment: Experiment, number: int, form: str) -> Part:
+    kept = None if form == QUICK else store.read_part(experiment, form, number)
+    if kept is not None:
+        return kept[0]
+    found = work((experiment.id, number), form)
+    if form != QUICK:
+        with contextlib.suppress(OSError):  # a disk that takes nothing costs the way back, not the run
+            store.keep_part(experiment, form, number, **found)
+    return found["part"]

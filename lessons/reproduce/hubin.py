@@ -579,7 +579,7 @@ EXPERIMENTS = (
         link=LINK,
         needs=("mnist",),
         parts=(1, SIMULATIONS),
-        seconds=(60, 600),
+        seconds=(550, 15_000),
         run=_misread,
         cells=(
             Cell(key="unsure", printed=95.0, half=5.0, unit=" %", tried={"unsure, one": ""}, no_reason=("unsure, one",)),

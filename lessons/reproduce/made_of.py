@@ -38,5 +38,10 @@ def stamp(experiment: Experiment, sources: Mapping[str, bytes] | None = None) ->
     function = _function(experiment)
     name = function.__qualname__.partition(".")[0]
     place = (function.__module__, "" if name == "<lambda>" else name)
-    made_of = Sources(modules() if sources is None else sources).stamp(place)
+    made_of = _as_it_is(place) if sources is None else Sources(sources).stamp(place)
     return hashlib.sha256(f"{made_of} {fixed(experiment)}".encode()).hexdigest()
+
+
+@cache
+def _as_it_is(place: tuple[str, str]) -> str:
+    return Sources(modules()).stamp(place)

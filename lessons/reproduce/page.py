@@ -14,13 +14,15 @@ from app.kit.visit import session, write_address
 from engine import turns
 from lessons.reproduce import again, pictures, report, store
 from lessons.reproduce.errata.numbers import errata
-from lessons.reproduce.experiment import QUICK, VERDICTS, WORDS, Experiment, Outcome
+from lessons.reproduce.experiment import FULL, QUICK, VERDICTS, WORDS, Experiment, Outcome
 from lessons.reproduce.registry import BY_ID, missing
 from lessons.reproduce.report import Row
 
 ALL = "all"
 FIRST = "berezowski-5.6"  # open where the address names none: it is told best
 ID = "id"  # of the address: the experiment that is open
+RUNNING = "reproduce/running"  # of the session: the experiment that was started here, and its form
+MOST = 3_600  # s of a full form that is started on the page; a longer one is for the command
 LESSONS = Path(__file__).parents[1]
 
 
@@ -95,9 +97,12 @@ def _experiment(rows: Sequence[Row]) -> None:
         return
     write_address({ID: id})
     experiment = BY_ID[id]
-    told = st.container()  # above the button, whose press decides which form it tells
+    told = st.container()  # above the buttons, whose press decides which form it tells
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        pressed = st.button(WORDS.phrase("page.run"), key=f"reproduce/run/{id}", disabled=bool(missing(experiment)))
+        for form in _forms(experiment):
+            said, key = WORDS.phrase("page.run", form=form), f"reproduce/run/{form}/{id}"
+            if st.button(said, key=key, disabled=bool(missing(experiment))):
+                st.session_state[RUNNING] = id, form
         for link in experiment.links:
             st.markdown(WORDS.phrase("page.see", lesson=lesson_title(link), link=link.removeprefix("/")))
         for erratum in errata():
@@ -106,21 +111,39 @@ def _experiment(rows: Sequence[Row]) -> None:
     if lacking := missing(experiment):
         st.markdown(WORDS.phrase("page.lacking", names=", ".join(lacking)))
     else:
-        takes = WORDS.phrase("page.takes", seconds=experiment.seconds[0], id=id)
-        own = experiment.by_form.get(QUICK)
-        st.markdown(" ".join([takes, WORDS.phrase("page.quick", choices="; ".join(own))]) if own else takes)
-    if pressed:
-        st.session_state["reproduce/running"] = id
-    here = st.session_state.get("reproduce/running") == id
-    told.markdown(_told(experiment, experiment.choices(QUICK) if here else report.choices(experiment)))
+        st.markdown(_takes(experiment))
+    running, form = st.session_state.get(RUNNING, (None, QUICK))
+    here = running == id
+    told.markdown(_told(experiment, experiment.choices(form) if here else report.choices(experiment)))
     if here:
-        job = jobs.pool().submit((session(), "reproduce"), ("reproduce", id), again.quick, id, rank=turns.AFTER, local=True)
-        st.fragment(_watch, run_every=jobs.LOOK if job.active else None)(job, experiment, job.active)
+        job = jobs.pool().submit((session(), "reproduce"), ("reproduce", id, form), again.run, id, form, rank=turns.AFTER, local=True)
+        st.fragment(_watch, run_every=jobs.LOOK if job.active else None)(job, experiment, form, job.active)
         return
     if store.result(id):
         _shown([row for row in report.rows() if row.experiment is experiment], WORDS.phrase("page.kept", ran=report.ran(experiment)))
         if more := report.beside(experiment):
             follow.panels(pictures.besides(more))
+
+
+def _forms(experiment: Experiment) -> Sequence[str]:
+    """Those that can be started here: the full one where it is another than the quick one, and takes no longer than `MOST`."""
+    quick, full = experiment.seconds
+    other = quick != full or experiment.parts[0] != experiment.parts[1]
+    return (QUICK, FULL) if other and full <= MOST else (QUICK,)
+
+
+def _takes(experiment: Experiment) -> str:
+    """How long each form takes, and how it is run by command."""
+    quick, full = experiment.seconds
+    own, values = experiment.by_form.get(QUICK), {"id": experiment.id, "quick": quick, "full": full, "hours": full / 3600}
+    said = [WORDS.phrase("page.takes", **values)]
+    if FULL in _forms(experiment):
+        said.append(WORDS.phrase("page.takes_full", **values))
+    elif full > MOST:
+        said.append(WORDS.phrase("page.takes_long", **values))
+    if own:
+        said.append(WORDS.phrase("page.quick", choices="; ".join(own)))
+    return " ".join(said)
 
 
 def lesson_title(link: str) -> str:
@@ -139,7 +162,7 @@ def _told(experiment: Experiment, chosen: Sequence[str]) -> str:
     return " ".join([*said, WORDS.phrase("page.tolerance", tolerance=experiment.tolerance)])
 
 
-def _watch(job: jobs.Job, experiment: Experiment, polled: bool) -> None:
+def _watch(job: jobs.Job, experiment: Experiment, form: str, polled: bool) -> None:
     """The run as it grows."""
     job.heartbeat()
     if polled and not job.active:
@@ -151,12 +174,12 @@ def _watch(job: jobs.Job, experiment: Experiment, polled: bool) -> None:
         st.progress(job.fraction() or 0.0, text=messages.progress(job))
         if st.button(WORDS.phrase("page.stop"), key=f"reproduce/stop/{experiment.id}"):
             job.stop()
-            st.session_state.pop("reproduce/running", None)
+            st.session_state.pop(RUNNING, None)
             st.rerun()
     outcome: Outcome | None = job.result or job.latest
     if outcome is not None:
         rows = list(report.rows_of(experiment, outcome))
-        _shown(rows, WORDS.phrase("page.growing", form=QUICK) if job.active else WORDS.phrase("page.here", form=QUICK))
+        _shown(rows, WORDS.phrase("page.growing", form=form) if job.active else WORDS.phrase("page.here", form=form))
 
 
 def _shown(rows: Sequence[Row], title: str) -> None:

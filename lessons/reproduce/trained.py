@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from engine import states
+from engine import states, ticket
 from engine.variational.network import NetworkRun
 from lessons.reproduce import store
 
@@ -26,12 +26,17 @@ def trained(path: Path, begin: Callable[[], NetworkRun]) -> NetworkRun:
     if kept is not None and (kept.spec, kept.shape, kept.total) == (run.spec, run.shape, run.total):
         run = kept.with_data_of(run)
     written = time.monotonic()
-    while not run.done:
-        until = time.monotonic() + LOOKS
-        run.advance(run.total, lambda until=until: time.monotonic() > until)  # type: ignore[misc]
-        if run.done or time.monotonic() - written > EVERY:
-            states.write(path, run.without_data())
-            written = time.monotonic()
+    try:
+        while not run.done:
+            ticket.report(run.completed, run.total)
+            until = time.monotonic() + LOOKS
+            run.advance(run.total, lambda until=until: time.monotonic() > until)  # type: ignore[misc]
+            if run.done or time.monotonic() - written > EVERY:
+                states.write(path, run.without_data())
+                written = time.monotonic()
+    except InterruptedError:  # stopped by hand
+        states.write(path, run.without_data())
+        raise
     return run
 
 

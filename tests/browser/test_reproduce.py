@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from lessons.reproduce import report
 from lessons.reproduce.experiment import DIFFERS
 from tests.browser.conftest import PATIENT, Lab
+from tests.server import ROOT, Server
 
 
 def choose(page: Page, field: str, option: str) -> None:
@@ -56,6 +58,27 @@ def test_the_quick_form_runs_and_grows(lab: Lab):
     expect(page.get_by_text("Run here, quick form: so far")).to_be_visible(timeout=4 * PATIENT)
     page.get_by_role("button", name="Stop").click()
     expect(page.get_by_text("Kept: full form, 16 parts")).to_be_visible(timeout=PATIENT)
+
+
+def test_the_full_form_goes_on_where_it_was_stopped(browser: Browser, tmp_path: Path):
+    state = tmp_path / "state"
+    server = Server(ROOT / "app" / "main.py", tmp_path / "log.txt", environment={"POSTERIOR_LAB_STATE": str(state)})
+    lab = Lab(browser.new_page(), server.url)
+    try:
+        page = lab.open("/reproduce?id=andersen-4.1")
+        expect(page.get_by_text("goes on where it was stopped")).to_be_visible(timeout=PATIENT)
+        made = []
+        for _ in range(2):
+            page.get_by_role("button", name="Run the full form").click()
+            expect(page.get_by_text("Run here, full form: so far")).to_be_visible(timeout=4 * PATIENT)
+            page.get_by_role("button", name="Stop").click()
+            expect(page.get_by_text("Kept: full form")).to_be_visible(timeout=PATIENT)
+            made.append({path.name: path.stat().st_mtime_ns for path in state.rglob("full-*.json")})
+        assert len(made[0]) >= 3 and made[0].items() <= made[1].items(), "what was done is not done again"
+        assert not lab.problems
+    finally:
+        lab.page.close()
+        server.stop()
 
 
 def test_an_erratum_opens_its_stage_on_what_is_printed(lab: Lab):

@@ -26,7 +26,7 @@ from datasets import samples, six
 from datasets.images import digits, stratified
 from datasets.logistic import INPUT_SD, logistic_pairs
 from datasets.xor import NOISY_VARIANCE, VARIANCE
-from engine import sample, scores
+from engine import sample, scores, ticket
 from engine.conjugate import GammaPoisson
 from engine.networks.sweep import SweepSpec
 from engine.rejection import importance
@@ -37,11 +37,13 @@ from lessons.families import powerball
 from lessons.landing.spec import THESIS
 from lessons.real_data import protocol
 from lessons.reproduce import __main__ as command
-from lessons.reproduce import andersen, berezowski, conclusions, figure, made_of, report, running, steyn, store
+from lessons.reproduce import again, andersen, berezowski, conclusions, figure, made_of, report, running, steyn, store
 from lessons.reproduce import trained as checkpoints
 from lessons.reproduce.errata import counts, models, moves, numbers, stages
 from lessons.reproduce.experiment import AGREES, DIFFERS, FULL, NOT_RUN, QUICK, UNTOLD, WORDS, Cell, Estimate, Outcome, judge
 from lessons.reproduce.registry import BY_ID, EXPERIMENTS, NOT_HERE, missing
+from tests.lessons.pages import Job
+from tests.pace import slower
 from tests.rooms import ROOT
 
 WORKS = ("berezowski", "andersen", "steyn", "hubin", "mullachery")
@@ -576,18 +578,68 @@ def test_the_slips_of_errata_are_there():
     assert f"20 components hold {share[19]:.1f} % of the variance, and 21 hold {share[20]:.1f} %" in effect
 
 
-def test_a_press_runs_the_quick_form_on_the_page():
+def opened(id: str) -> AppTest:
     startup.load()
     at = AppTest.from_file(str(ROOT / "lessons" / "reproduce" / "page.py"), default_timeout=120)
-    at.query_params["id"] = "steyn-sizes"
-    at.run()
-    next(button for button in at.button if button.label == "Run the quick form").click().run()
-    end = time.monotonic() + 60
-    while not any("Run here, quick form" in each.value for each in at.markdown):
+    at.query_params["id"] = id
+    return at.run()
+
+
+def runs(at: AppTest, form: str) -> None:
+    """Press a form, and wait for its end."""
+    next(button for button in at.button if button.label == f"Run the {form} form").click().run()
+    end = time.monotonic() + 60 * slower()
+    while not any(f"Run here, {form} form" in each.value and "so far" not in each.value for each in at.markdown):
         assert time.monotonic() < end and not at.exception
         time.sleep(0.1)
         at.run()
+
+
+def test_a_press_runs_the_quick_form_on_the_page():
+    at = opened("steyn-sizes")
+    runs(at, QUICK)
     assert any("| inputs of the dense layer" in each.value for each in at.markdown)
+    assert [button.label for button in at.button if button.label.startswith("Run")] == ["Run the quick form"], "the full form is the same"
+
+
+def test_a_press_runs_the_full_form_on_the_page_which_goes_on_where_it_was(tmp_path, monkeypatch):
+    monkeypatch.setenv("POSTERIOR_LAB_STATE", str(tmp_path))
+    experiment = BY_ID["steyn-4.1"]
+    at = opened(experiment.id)
+    assert any("The full form takes about 5 s, and goes on where it was stopped" in each.value for each in at.markdown)
+    computed: list[int] = []
+
+    def work(which: tuple[str, int], form: str):
+        computed.append(which[1])
+        return running.work(which, form)
+
+    count = experiment.count(FULL)
+    monkeypatch.setattr(again, "work", work)
+
+    class Stops(Job):
+        def is_set(self) -> bool:
+            return len(computed) == 5
+
+    assert again.run(experiment.id, FULL, Stops()) is None and computed == [0, 1, 2, 3, 4]
+    runs(at, FULL)
+    assert computed == list(range(count)), "what was done is not done again"
+    kept = [store.read_part(experiment, FULL, number)[0] for number in range(count)]
+    assert kept == [experiment.run(number, FULL) for number in range(count)]
+
+
+def test_a_form_of_hours_is_for_the_command():
+    at = opened("berezowski-digits-10a")
+    assert any("takes about 4 h and is for the command" in each.value for each in at.markdown)
+    assert not any(button.label == "Run the full form" for button in at.button)
+
+
+def test_a_disk_that_takes_nothing_costs_the_way_back_not_the_run(monkeypatch):
+    def full(*_: object, **__: object) -> None:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(store, "keep_part", full)
+    monkeypatch.setattr(store, "read_part", lambda *_: None)
+    assert again.run("andersen-2.1", FULL, Job()) is not None
 
 
 def test_links_lead_to_scenarios_that_exist():
@@ -766,6 +818,37 @@ def test_a_killed_training_goes_on_to_the_same_bytes(tmp_path, monkeypatch):
     assert checkpoints.trained(path, begin).posterior.blocks.tobytes() == whole.posterior.blocks.tobytes(), "one bit has turned"
     path.write_bytes(kept)
     assert checkpoints.states.read(path) is None and not path.exists()
+
+
+def test_a_training_that_is_stopped_by_hand_leaves_its_state_and_tells_how_far_it_is(tmp_path, monkeypatch):
+    rng = np.random.Generator(np.random.SFC64(1))
+    x, y = rng.random((60, 5), dtype=np.float32), np.arange(60) % 3
+
+    def begin():
+        return start_network(x, y, hidden=(4,), method="gaussian", epochs=20, batch=20, seed=1)
+
+    whole, path = begin(), tmp_path / "state" / "run"
+    whole.advance(whole.total)
+    monkeypatch.setattr(engine_network, "_LOOK", 0.0)
+    monkeypatch.setattr(checkpoints, "LOOKS", 0.0)
+
+    class Hand(Job):
+        looks, told = 0, ()
+
+        def is_set(self) -> bool:
+            self.looks += 1
+            return self.looks > 12
+
+        def report(self, done: int, total: int) -> None:
+            self.told = (*self.told, (done, total))
+
+    hand = Hand()
+    with pytest.raises(InterruptedError), ticket.holding(again._Within(hand, 2, 4)):
+        checkpoints.trained(path, begin)
+    done = checkpoints.states.read(path).completed
+    assert 0 < done < whole.total
+    assert hand.told[0] == (2 * whole.total, 4 * whole.total) and hand.told[-1][0] <= 2 * whole.total + done, "a share of all parts"
+    assert checkpoints.trained(path, begin).posterior.blocks.tobytes() == whole.posterior.blocks.tobytes()
 
 
 # The dense network of Steyn, small and on the bundled digits; each state as it is written is told. With an argument the
