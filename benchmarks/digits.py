@@ -111,7 +111,9 @@ def in_the_browser(data: str) -> None:
 
 
 def stroke(page: Page, among: int = 0) -> None:
-    """Draw one, and say how soon it was read."""
+    """Draw one on the empty pad, and say how soon it was read."""
+    page.get_by_role("button", name="Clear", exact=True).click()
+    page.wait_for_timeout(1000)
     page.evaluate("window.__found = []")
     box = page.get_by_test_id("pad").bounding_box()
     assert box is not None
