@@ -7,6 +7,7 @@ A part is a state (leaf) or a subtree (node) of one transition.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -95,7 +96,7 @@ def one(inside: NutsTransitions, t: int) -> dict[str, np.ndarray]:
 def grow(inside: NutsTransitions, t: int, fine: bool) -> Tree:
     """The tree of transition t of recorded transitions; `fine`: one sub-step for each state and each join."""
     x = one(inside, t)
-    # one number after the other, which lists give four times as quickly as arrays
+    # one number after the other is what lists give more quickly than arrays
     times, signs, endings = (x[name].tolist() for name in ("leaf_time", "doubling_direction", "doubling_ending"))
     node_doubling, node_low, node_high = (x[f"node_{name}"].tolist() for name in ("doubling", "low", "high"))
     leaves = len(times)
@@ -168,34 +169,37 @@ def grow(inside: NutsTransitions, t: int, fine: bool) -> Tree:
     if not steps:
         steps.append((0, 1, -1))
     leaf = np.array([k < 0 for _, k in events])
-    row = np.array([r if k < 0 else k for r, k in events], dtype=np.int32)
+    row = _whole([r if k < 0 else k for r, k in events])
     chances = _chances(x, np.array(leaf_doubling), failed, last_doubling)
-    whole = (np.array(column, dtype=np.int32) for column in (at, low, high, parent, before, look, fate))
-    at_step, low_time, high_time, joined, nearer, looks, fates = whole
+    steps_at = _whole(at)
     return Tree(
         leaf=leaf,
         row=row,
-        at=at_step,
-        low=low_time,
-        high=high_time,
+        at=steps_at,
+        low=_whole(low),
+        high=_whole(high),
         x=np.array(place),
         y=np.array(level),
-        parent=joined,
-        before=nearer,
-        look=looks,
-        fate=fates,
+        parent=_whole(parent),
+        before=_whole(before),
+        look=_whole(look),
+        fate=_whole(fate),
         chance=np.where(leaf, np.nan if cut else chances[np.where(leaf, row, 0)], 0.0),
         older=np.array(older),
         newer=np.array(newer),
-        **_substeps(steps, x, at_step, leaf, last_doubling),
+        **_substeps(steps, x, steps_at, leaf, last_doubling),
         cut=cut,
     )
+
+
+def _whole(values: Sequence[int]) -> Whole:
+    return np.array(values, dtype=np.int32)
 
 
 def _substeps(
     steps: list[tuple[int, int, int]], x: dict[str, np.ndarray], at: Whole, leaf: NDArray[np.bool_], last_doubling: int
 ) -> dict[str, np.ndarray]:
-    doubling, before, edge = (np.array(column, dtype=np.int32) for column in zip(*steps, strict=True))
+    doubling, before, edge = (_whole(column) for column in zip(*steps, strict=True))
     every = np.arange(len(steps))
     begin, end = np.searchsorted(at, every), np.searchsorted(at, every, side="right")  # the parts of a sub-step
     made = np.concatenate([[0], np.cumsum(leaf)])[end]
