@@ -272,7 +272,7 @@ def _longer(number: int, form: str) -> Part:
     path, an_epoch = state_path("steyn-7.4-longer", form, str(number)), LEARNT // BATCH
     fit = trained(path, lambda: start_convolution(images.x, images.y, report_every=an_epoch, **settings, **STEYN)).fit()
     read = _read(fit, images.x_test, DRAWS, number)
-    found = _accuracy(read, images.y_test) | _judged(read, fit, images, DRAWS, number)
+    found = _judged(read, fit, images, DRAWS, number)
     read_right = fit.history.accuracy  # a row an epoch
     return found | {f"epoch {epoch}": 100.0 * float(read_right[epoch - 1]) for epoch in CURVE if epoch <= LONGER[form]}
 
@@ -336,7 +336,7 @@ def _judged(read: Read, fit: NetworkFit, images: Images, draws: int, seed: int) 
     """
     y = images.y_test
     wrong = read.mean.argmax(axis=1) != y
-    found: Part = {"sure": float((wrong & (read.agreement >= SURE)).sum())}
+    found = _accuracy(read, y)
     every = {name: of(read) for name, of in SCORES.items()}
     every["GA"] = scores.approximation_of_votes(read.votes, scores.cutoff_of_votes(read.votes, wrong))
     for name, values in every.items():
@@ -421,7 +421,7 @@ def _trained(id: str, network: str, cells: tuple[float, float, float], variants:
     quick, full = EPOCHS[id]
     return worded(
         id=id,
-        values={"network": WORDS.phrase(f"steyn.{network}"), "full": full, "quick": quick, "draws": DRAWS, "longer": LONGER[FULL]},
+        values={"network": WORDS.phrase(f"steyn.{network}"), "full": full, "quick": quick, "draws": DRAWS},
         needs=("mnist",),
         parts=(1, 5),
         run=_mnist(id),
@@ -436,15 +436,7 @@ def _scored(of: str, network: str, right: float, ga: float, variants: Mapping[st
     quick, full = EPOCHS[of]
     return worded(
         id=f"{of}-scores",
-        values={
-            "network": WORDS.phrase(f"steyn.{network}"),
-            "of": of,
-            "full": full,
-            "quick": quick,
-            "draws": DRAWS,
-            "turned": TURNED,
-            "longer": LONGER[FULL],
-        },
+        values={"network": WORDS.phrase(f"steyn.{network}"), "of": of, "full": full, "quick": quick, "draws": DRAWS, "turned": TURNED},
         needs=("mnist",),
         parts=(1, 5),
         run=_more_of(of),
@@ -557,7 +549,6 @@ EXPERIMENTS = (
             "full": LONGER[FULL],
             "quick": LONGER[QUICK],
             "whole": EPOCHS["steyn-7.4"][1],
-            "short": EPOCHS["steyn-7.4"][0],
             "draws": DRAWS,
             "turned": TURNED,
         },
