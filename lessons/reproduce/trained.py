@@ -4,6 +4,7 @@ that was killed goes on, to the same bytes.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -32,12 +33,17 @@ def trained(path: Path, begin: Callable[[], NetworkRun]) -> NetworkRun:
             until = time.monotonic() + LOOKS
             run.advance(run.total, lambda until=until: time.monotonic() > until)  # type: ignore[misc]
             if run.done or time.monotonic() - written > EVERY:
-                states.write(path, run.without_data())
+                _write(path, run)
                 written = time.monotonic()
     except InterruptedError:  # stopped by hand
-        states.write(path, run.without_data())
+        _write(path, run)
         raise
     return run
+
+
+def _write(path: Path, run: NetworkRun) -> None:
+    with contextlib.suppress(OSError):  # a disk that takes nothing costs the state, not the training
+        states.write(path, run.without_data())
 
 
 def state_path(id: str, form: str, name: str) -> Path:

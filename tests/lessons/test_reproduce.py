@@ -625,6 +625,7 @@ def test_a_press_runs_the_full_form_on_the_page_which_goes_on_where_it_was(tmp_p
     assert computed == list(range(count)), "what was done is not done again"
     kept = [store.read_part(experiment, FULL, number)[0] for number in range(count)]
     assert kept == [experiment.run(number, FULL) for number in range(count)]
+    assert again.run(experiment.id, FULL, Job()) is not None and computed == 2 * list(range(count)), "a whole run is run anew"
 
 
 def test_a_form_of_hours_is_for_the_command():
@@ -633,13 +634,17 @@ def test_a_form_of_hours_is_for_the_command():
     assert not any(button.label == "Run the full form" for button in at.button)
 
 
-def test_a_disk_that_takes_nothing_costs_the_way_back_not_the_run(monkeypatch):
+def test_a_disk_that_takes_nothing_costs_the_way_back_not_the_run(tmp_path, monkeypatch):
     def full(*_: object, **__: object) -> None:
         raise OSError("no space left on device")
 
     monkeypatch.setattr(store, "keep_part", full)
     monkeypatch.setattr(store, "read_part", lambda *_: None)
     assert again.run("andersen-2.1", FULL, Job()) is not None
+    monkeypatch.setattr(checkpoints.states, "write", full)
+    x, y = np.eye(6, dtype=np.float32), np.arange(6) % 3
+    run = checkpoints.trained(tmp_path / "run", lambda: start_network(x, y, hidden=(2,), epochs=2, batch=3, seed=1))
+    assert run.done and not list(tmp_path.iterdir())
 
 
 def test_links_lead_to_scenarios_that_exist():
