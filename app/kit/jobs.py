@@ -78,6 +78,7 @@ class Job:
         self._stop = threading.Event()
         self._seen = time.monotonic()
         self._started = 0.0
+        self._counted_from = 0, 0.0  # units, and when: where what is counted now began
         self._future: Future | None = None
 
     # the page's side
@@ -116,9 +117,10 @@ class Job:
         return min(self.done / self.total, 1.0) if self.total > 0 else None
 
     def rate(self) -> float:
-        """Units done a second since the start."""
-        seconds = time.monotonic() - self._started
-        return self.done / seconds if self._started and seconds > 0 else 0.0
+        """Units done a second since the start, or since other units are counted."""
+        first, begun = self._counted_from
+        seconds = time.monotonic() - (begun or self._started)
+        return (self.done - first) / seconds if self._started and seconds > 0 else 0.0
 
     def time_left(self) -> float | None:
         """Seconds to go at the present rate; None while unknown."""
@@ -150,6 +152,8 @@ class Job:
 
     def report(self, done: int, total: int) -> None:
         """`done` of `total` units are finished."""
+        if self.total not in (0, total):  # other units: what is done of them already was not done at this pace
+            self._counted_from = done, time.monotonic()
         self.done, self.total = done, total
 
     def publish(self, value: Any) -> None:

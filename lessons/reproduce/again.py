@@ -23,6 +23,7 @@ def run(id: str, form: str, job: Any) -> Outcome | None:
     experiment, parts = BY_ID[id], list[Part]()
     count = experiment.count(form)
     kept = _kept(experiment) if form == FULL else {}
+    job.report(0, 1)  # before the parts are counted: those that are kept tell nothing of the pace
     for number in range(count):
         if number not in kept:
             if job.is_set():

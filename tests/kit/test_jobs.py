@@ -224,6 +224,20 @@ def test_a_job_that_ends_by_any_exception_has_ended(pool: Pool, end: type[BaseEx
     assert pool.submit(("ann", "checks"), "b", lambda ticket: "well").wait(5)
 
 
+def test_what_was_done_before_tells_nothing_of_the_pace(pool: Pool):
+    """A training that goes on where it was stopped is not nearly over."""
+
+    def resumed(ticket: Job) -> None:
+        ticket.report(0, 1)
+        ticket.report(5_000, 10_000)
+        time.sleep(0.1)
+        ticket.report(5_010, 10_000)
+
+    job = pool.submit("reader", "goes on", resumed)
+    assert job.wait(5)
+    assert 0 < job.rate() <= 10 / 0.1 and job.time_left() >= 4_990 * 0.1 / 10
+
+
 def test_progress_rate_and_time_left(pool: Pool):
     reported, gate = threading.Event(), threading.Event()
 
