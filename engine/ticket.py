@@ -87,7 +87,7 @@ class Pace:
 
     def __init__(self, seconds: float | None = None) -> None:
         claim = turns.held()
-        behind = claim is not None and claim.rank == turns.AFTER
+        behind = claim is not None and claim.rank >= turns.GROWING
         self.size, self._seconds = 1, seconds or (BEHIND if behind else PIECE)
 
     def took(self, units: int, seconds: float) -> None:

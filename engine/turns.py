@@ -123,7 +123,7 @@ class Turns:
     def look(self, claim: Claim) -> None:
         """Hand the turn over if somebody has a better claim to it, and wait for the next. Raises as `take`."""
         now = time.monotonic()
-        hushed = claim.rank == AFTER and now < self._hushed
+        hushed = claim.rank >= GROWING and now < self._hushed
         if len(self._running) <= self.cores and now - claim.began < SLICE and not hushed:
             return
         self._charge(claim)
@@ -138,6 +138,8 @@ class Turns:
     def move(self, claim: Claim, rank: int) -> None:
         """Give a claim another rank."""
         with self._lock:
+            if claim.rank == FIRST < rank:  # the picture is there
+                self._hushed = 0.0
             claim.rank = rank
             self._grant()
 
@@ -171,16 +173,16 @@ class Turns:
         return sum(other.rank <= rank for other in self._running)
 
     def _room(self, rank: int) -> int:
-        """Turns for work of this rank or a better one. What can wait leaves a core to the scripts of the pages, which
-        need no turn up to their pictures, where more than one reader is there. A single reader's makes room for a first
-        picture altogether: it would take from what only one thread of Python can have, and from the browser, which is on
-        the same machine perhaps.
+        """Turns for work of this rank or a better one. What comes after all else leaves a core to the scripts of the pages,
+        which need no turn up to their pictures, where more than one reader is there. A single reader's makes room for a
+        first picture altogether, and so does the rest of the run that was shown before: they would take from what only one
+        thread of Python can have, and from the browser, which is on the same machine perhaps.
         """
-        if rank != AFTER:
+        if rank < GROWING:
             return self.cores
         readers = {claim.reader for claims in (self._running, self._waiting) for claim in claims}
         if len(readers) > 1:
-            return max(1, self.cores - 1)
+            return self.cores if rank == GROWING else max(1, self.cores - 1)
         awaited = time.monotonic() < self._hushed and all(self._theirs(reader) for reader in readers)
         return 0 if awaited or any(claim.rank == FIRST for claim in self._running) else self.cores
 

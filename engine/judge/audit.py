@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from engine import ticket
 from engine.judge.check import Check
 from engine.samplers.gibbs import REACH
 from engine.samplers.hmc import DIVERGENCE, trajectory
@@ -125,7 +126,7 @@ def nuts(
     if int(inside.proposal) in row_of:
         errors.append(0.0 if np.array_equal(q[row_of[int(inside.proposal)]], after) else math.inf)
     criteria = []
-    for k in range(int(inside.nodes)):
+    for k in ticket.looking(range(int(inside.nodes))):  # a thousand in a deep tree
         span = range(int(inside.node_low[k]), int(inside.node_high[k]) + 1)
         if not all(time in row_of for time in (span[0], span[-1])):
             continue  # beyond what is recorded
@@ -259,7 +260,7 @@ def slice_sampling(target: Target, method: Any, before: Array, after: Array, ins
     w = np.broadcast_to(np.asarray(method.w, dtype=np.float64), before.shape)
     errors, now, level, events = [], before.copy(), 0.0, range(kept)
     low, high = now.copy(), now.copy()
-    for k in events:
+    for k in ticket.looking(events):
         kind, j = int(inside.kind[k]), int(inside.coordinate[k])
         free = slice(None) if method.interval == "hyperrectangle" else slice(j, j + 1)
         if kind == LEVEL:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from engine import ticket
 from engine.networks import predictive
 from engine.networks.mlp import AtInputs, Network, network_target
 from engine.targets.target import Target
@@ -110,11 +111,13 @@ def watched(network: Network, theta: Array, x: Array, y: Array, rows: list[int])
         else:
             p = predictive.probabilities(network, flat, x)
             p = p.reshape(*shape, *p.shape[1:])  # not by -1: there may be no inputs
+            ticket.look()
             labels = np.broadcast_to(each, (*shape, len(x)))[..., None].astype(np.int64)
             fit = np.log(np.maximum(np.take_along_axis(p, labels, -1)[..., 0], 1e-300)).sum(axis=-1)
             shown = p[..., rows, -1]
+        ticket.look()
         columns = [fit, (theta**2).mean(axis=-1)]
-        for weights, biases in network.unpack(theta):
+        for weights, biases in ticket.looking(network.unpack(theta)):
             columns += [(weights**2).mean(axis=(-1, -2)), (biases**2).mean(axis=-1)]
     return np.concatenate([np.stack(columns, axis=-1), shown], axis=-1)
 

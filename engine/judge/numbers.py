@@ -107,7 +107,7 @@ def _limit(level: float, count: int) -> float:
 def _correlation(values: list[Array]) -> Array:
     """Of the errors of averages, from the means of batches of each chain: (q, q)."""
     rows = []
-    for each in values:
+    for each in ticket.looking(values):
         chains, draws = each.shape
         size = max(1, draws // BATCHES)
         batches = each[:, : size * (draws // size)].reshape(chains, -1, size).mean(axis=2)
@@ -155,7 +155,7 @@ def _moments(draws: Array, truth: Truth, labels: tuple[str, ...]) -> list[Averag
     dim = draws.shape[2]
     centred = draws - truth.mean
     found = [Average(f"the mean of {labels[i]}", draws[:, :, i], float(truth.mean[i])) for i in range(dim)]
-    for i in range(dim):
+    for i in ticket.looking(range(dim)):
         found.append(Average(f"the variance of {labels[i]}", centred[:, :, i] ** 2, float(truth.covariance[i, i])))
         for j in range(i + 1, dim):
             if dim <= 12 or j == i + 1:
@@ -165,14 +165,14 @@ def _moments(draws: Array, truth: Truth, labels: tuple[str, ...]) -> list[Averag
 
 
 def _quantile_shares(draws: Array, truth: Truth, labels: tuple[str, ...]) -> list[Average]:
-    places = [quantiles_of(density, draws[:, :, j]) for j, density in enumerate(truth.marginals)]
+    places = [quantiles_of(density, draws[:, :, j]) for j, density in enumerate(ticket.looking(truth.marginals))]
     known = [j for j, at in enumerate(places) if np.all(np.isfinite(at))]
     # A tail seldom visited seems to mix better than it does: no share counts more effective draws than the slowest of
     # the middle ones.
     halves = [(draws[:, :, j] < places[j][len(QUANTILES) // 2]).astype(np.float64) for j in known]
     slowest = min((ess_mean(half) for half in halves if np.ptp(half) > 0.0), default=math.inf)
     found = []
-    for j in known:
+    for j in ticket.looking(known):
         for share, place in zip(QUANTILES, places[j], strict=True):
             below = (draws[:, :, j] < place).astype(np.float64)
             what = f"the share of {labels[j]} below {place:.3g}"

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from engine import ticket
 from engine.judge import audit
 from engine.judge.check import Check
 from engine.judge.models import Model
@@ -162,7 +163,7 @@ class TransitionKernel:
                 chain.adaptation[LOG_BAR] += math.log(factor)
             row = Trace.empty(1, 1, len(start), method.records).at(0)
             old = float(chain.running[0])
-            for _ in range(TRANSITIONS_AUDITED):
+            for _ in ticket.looking(range(TRANSITIONS_AUDITED)):
                 rows = method.transitions(1, 1, len(start))
                 inside = type(rows)(*(array[0] for array in rows))
                 before, now = chain.position.copy(), float(chain.running[0])

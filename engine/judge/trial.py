@@ -128,7 +128,8 @@ def _look(kernel: Kernel, seed: tuple[int, int], work: int, most: int, cancel: A
     expected, before, after = (_shares(order, values) for values in (reference, worlds.values, moved))
     if np.any(after != before[:, None], axis=(1, 2)).mean() < LEAST_MOVED:
         return unknown(f"of {n:,} exact draws hardly one moved at all, so nothing is shown.")
-    errors = _errors(_features(expected), _features(before), _features(after))
+    errors = _errors(*(_features(u) for u in ticket.looking((expected, before, after))))
+    ticket.look()
     found = surprise(errors.z, errors.correlation)
     if found.place < 0:
         return unknown("nothing that is watched moved.")
@@ -143,6 +144,7 @@ def _look(kernel: Kernel, seed: tuple[int, int], work: int, most: int, cancel: A
         sentence += "errors off. A first look with other random numbers saw it too: the kernel is wrong."
     else:
         sentence += f"errors off, no more than chance makes it (p = {found.p:.2g})."
+    ticket.look()
     limit = float(np.quantile(largest_of_right_ones(errors.correlation), 1.0 - level))
     figure = _curve(what, *(u[..., which] for u in (expected, before, after)))
     return Check(name, verdict, found.z, limit, sentence, "SE", kind="kernel", p=found.p, figure=figure)
@@ -158,6 +160,7 @@ def _shares(order: Array, values: Array) -> Array:
     """
     u = np.empty(values.shape)
     for j in range(values.shape[-1]):
+        ticket.look()
         low = np.searchsorted(order[:, j], values[..., j], "left")
         u[..., j] = 0.5 * (low + np.searchsorted(order[:, j], values[..., j], "right")) / len(order)
     return u

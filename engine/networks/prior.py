@@ -219,10 +219,26 @@ class Prior:
         """`n` independent networks: theta (n, dim). The first n of a longer draw with the same seed are the same."""
         out = np.empty((n, self.dim))
         for first in range(0, n, CHUNK):
-            ticket.look()
-            part = out[first : first + CHUNK]
-            stream(seed, first // CHUNK).standard_normal(out=part)
-        out *= self.sds()
+            self._fill(out[first : first + CHUNK], seed, first // CHUNK)
+        return out
+
+    def _fill(self, out: Array, seed: int, chunk: int) -> None:
+        """The networks of a chunk, as many as there are rows."""
+        random, sds, done = stream(seed, chunk), self.sds(), 0
+        for n in ticket.pieces(len(out)):
+            rows = out[done : done + n]
+            random.standard_normal(out=rows)
+            rows *= sds
+            done += n
+
+    def functions(self, n: int, seed: int, x: ArrayLike) -> Array:
+        """(n, m): `values(draw(n, seed), x)`, with the networks of one chunk in memory at a time."""
+        x = np.ascontiguousarray(x, dtype=np.float64)
+        out, theta = np.empty((n, len(x))), np.empty((min(n, CHUNK), self.dim))
+        for first in range(0, n, CHUNK):
+            rows = out[first : first + CHUNK]
+            self._fill(theta[: len(rows)], seed, first // CHUNK)
+            rows[:] = self.values(theta[: len(rows)], x)
         return out
 
     def values(self, theta: ArrayLike, x: ArrayLike) -> Array:

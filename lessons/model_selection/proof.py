@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine import linear
+from engine import linear, ticket
 from engine.judge import FIRST, SECOND, Z_LIMIT, Average, Check, Kind, Verdict, averages_check, two_looks, unknown
 from engine.judge.looks import Surprise, surprise
 from engine.judge.numbers import OFF
@@ -90,7 +90,7 @@ def _weighted_look(spec: ModelSelectionLesson, number: int, work: int) -> Check:
     here, name, draws = analysis.fits(spec), WORDS.phrase("checks.monte_carlo"), work * WEIGHTED
     rng = np.random.Generator(np.random.SFC64([spec.seed, 4, number]))
     found, z = [], np.empty(len(here.posteriors))
-    for d, posterior in enumerate(here.posteriors):
+    for d, posterior in enumerate(ticket.looking(here.posteriors)):
         part = partial(log_joint, spec, here.design[:, : d + 2], here.data.y)
         value, error, effective = weighted(posterior, part, rng, draws)
         if effective < FEW:

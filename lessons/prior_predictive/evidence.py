@@ -385,7 +385,7 @@ def towards_gaussian(spec: PriorSpec, cancel: Any) -> Figure:
         if cancel.is_set():
             break
         n = int(np.clip(2e7 / prior.dim, 1000, CHECKED))
-        value, error = kurtosis(prior.values(prior.draw(n, spec.seed ^ width), [spec.at_a])[:, 0])
+        value, error = kurtosis(prior.functions(n, spec.seed ^ width, [spec.at_a])[:, 0])
         widths.append(width)
         seen.append(value)
         errors.append(2 * error)

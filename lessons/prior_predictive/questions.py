@@ -17,7 +17,7 @@ FACTORS = (1.0, 4.0, 16.0)
 def _moment(spec: PriorSpec, width: int) -> tuple[float, float]:
     """Mean of f(a) f(b) over many networks of `width` units, and its standard error."""
     prior = spec.prior().replace(width=width)
-    values = prior.values(prior.draw(MANY, spec.seed), [spec.at_a, spec.at_b])
+    values = prior.functions(MANY, spec.seed, [spec.at_a, spec.at_b])
     product = values[:, 0] * values[:, 1]
     return float(product.mean()), float(product.std() / np.sqrt(MANY))
 
@@ -48,7 +48,7 @@ def _growth(spec: PriorSpec) -> float:
     sizes = []
     for width in (NARROW, WIDE):
         prior = spec.prior().replace(width=width, depth=1)
-        values = prior.values(prior.draw(MANY // 4, spec.seed), [spec.at_a])
+        values = prior.functions(MANY // 4, spec.seed, [spec.at_a])
         sizes.append(float(np.sqrt(np.mean(values**2))))
     return sizes[1] / sizes[0]
 

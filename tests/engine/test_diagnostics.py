@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from arviz_stats.base import array_stats
 
-from engine import ticket
+from engine import diagnostics, ticket
 from engine.diagnostics import autocorrelation, jackknife, split_rhat, summarise
 
 
@@ -13,6 +14,17 @@ def test_leaving_out_one_chain_gives_the_error_of_a_mean():
     values = np.random.Generator(np.random.SFC64(1)).standard_normal(12)
     mean, error = jackknife(lambda chains: float(values[chains].mean()), 12)
     assert mean == pytest.approx(values.mean()) and error == pytest.approx(values.std(ddof=1) / np.sqrt(12))
+
+
+@pytest.mark.parametrize("shape", [(4, 100, 3), (2, 1001, 1), (1, 60, 2), (3, 9, 1)])
+def test_r_hat_is_the_one_of_arviz(shape):
+    random = np.random.default_rng(1)
+    stuck = np.where(np.arange(shape[1])[:, None] < shape[1] // 2, 0.0, random.standard_normal(shape))
+    for draws in (random.standard_cauchy(shape), random.integers(0, 3, shape).astype(float), random.exponential(1, shape) ** 4, stuck):
+        halves = draws if shape[0] > 1 else np.concatenate([draws[:, : shape[1] // 2], draws[:, shape[1] // 2 :]])
+        expected = array_stats.rhat(halves, chain_axis=0, draw_axis=1)
+        assert np.array_equal(diagnostics.summarise(draws).rhat, expected)
+        assert [diagnostics.rhat(draws[:, :, j]) for j in range(shape[2])] == expected.tolist()
 
 
 def test_split_rhat_is_that_of_the_definition():

@@ -152,9 +152,10 @@ def test_what_can_wait_leaves_a_core_to_the_scripts_where_several_readers_are():
         work.end()
 
 
-def test_what_can_wait_makes_room_for_a_first_picture_of_the_same_reader():
+@pytest.mark.parametrize("rank", [GROWING, AFTER])
+def test_what_can_wait_makes_room_for_a_first_picture_of_the_same_reader(rank: int):
     cores = Turns(2)
-    works = [Work(cores, AFTER, "ann") for _ in range(2)]
+    works = [Work(cores, rank, "ann") for _ in range(2)]
     until(lambda: all(work.spent > 0.02 for work in works))
     picture = Work(cores, FIRST, "ann")
     until(lambda: cores._running == {picture.claim})
@@ -195,6 +196,22 @@ def test_what_can_wait_makes_room_as_soon_as_a_picture_is_asked_for(monkeypatch:
         work.enough.set()
     cores._hushed = 0.0
     for work in works:
+        work.end()
+
+
+def test_what_is_left_of_a_picture_goes_on_once_its_beginning_is_there(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(turns, "PATIENCE", 1000.0)
+    monkeypatch.setattr(turns, "HUSH", 1000.0)
+    cores = Turns(2)
+    before = Work(cores, GROWING, "ann")
+    until(lambda: before.spent > 0.02)
+    cores.hush()
+    until(lambda: not cores._running)
+    picture = Work(cores, FIRST, "ann")
+    until(lambda: cores._running == {picture.claim})
+    cores.move(picture.claim, GROWING)
+    until(lambda: cores._running == {picture.claim, before.claim})
+    for work in (picture, before):
         work.end()
 
 

@@ -135,6 +135,11 @@ def test_the_seed_decides_and_longer_draws_begin_alike():
     assert pickle.loads(pickle.dumps(prior)) == prior
 
 
+def test_functions_of_many_networks_are_those_of_the_networks_drawn():
+    prior, n = Prior(width=3, depth=2), CHUNK + 10
+    assert np.array_equal(prior.functions(n, 5, X), prior.values(prior.draw(n, 5), X))
+
+
 @pytest.mark.parametrize(
     ("name", "value"), [("width", 0), ("depth", 9), ("activation", "sine"), ("weight_sd", math.nan), ("scaling", "cube"), ("squash", "x")]
 )
