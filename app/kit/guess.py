@@ -15,6 +15,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from app.kit.text import minus
+
 KINDS = ("level", "interval", "point", "curve")
 DIRECTIONS = {"x": ("far left", "far right"), "y": ("low", "high")}
 FARTHEST = 1e12  # what no panel shows: a forged event
@@ -118,4 +120,4 @@ class Drawn:
 def _number(value: float) -> str:
     """With the digits that a hand can draw."""
     digits = 2 if value == 0 else max(0, min(4, 2 - math.floor(math.log10(abs(value)))))
-    return f"{value:,.{digits}f}".replace("-", "−")
+    return minus(f"{value:,.{digits}f}")

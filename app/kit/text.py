@@ -19,12 +19,17 @@ def anchor(title: str) -> str:
     return title.lower().replace(" ", "-")
 
 
+def minus(text: str) -> str:
+    """A number as text, with a minus in place of a hyphen."""
+    return text.replace("-", "−")
+
+
 def number(value: Any, digits: int = 3) -> str:
     """A value for people: numbers with `digits` significant digits, NaN as a dash, other things as they are."""
     if isinstance(value, bool) or type(value).__name__ == "bool":  # numpy's too
         return "yes" if value else "no"
     if isinstance(value, Integral):
-        return f"{int(value):,}".replace(",", _THIN).replace("-", "−")
+        return minus(f"{int(value):,}".replace(",", _THIN))
     if isinstance(value, Real):
         value = float(value)
         if not math.isfinite(value):
@@ -32,7 +37,7 @@ def number(value: Any, digits: int = 3) -> str:
         text = f"{value:.{digits}g}"
         if abs(float(text)) >= 10 ** min(digits, 3):  # 'g' would write a power of ten
             text = f"{value:,.0f}".replace(",", _THIN)
-        return text.replace("-", "−")
+        return minus(text)
     return str(value)
 
 

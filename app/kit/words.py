@@ -64,6 +64,7 @@ from typing import TYPE_CHECKING, Any
 
 from app.kit.guess import Drawn, DrawnError
 from app.kit.icons import sign
+from app.kit.text import minus
 from engine.kept import lazy
 
 if TYPE_CHECKING:
@@ -354,7 +355,7 @@ class _Numbers(Formatter):
 
     def format_field(self, value: Any, format_spec: str) -> str:
         text = super().format_field(value, format_spec)
-        return text.replace("-", "−") if isinstance(value, Real) else text
+        return minus(text) if isinstance(value, Real) else text
 
 
 _NUMBERS = _Numbers()

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from app.kit import theme
 from app.kit.player.scene import Axis, Panel, Scene, levels, pixel_blocks
+from app.kit.text import minus
 from lessons.convolution.spec import WORDS, ConvolutionLesson
 from lessons.convolution.training import LOOKS, PAD, SIDE, State, stand_in
 
@@ -91,4 +92,4 @@ def window_of(place: NDArray[np.int64] | int) -> Array:
 
 def signed(value: float, digits: int = 2) -> str:
     """A weight in so many digits, with a minus that is one."""
-    return f"{value:.{digits}g}".replace("-", "−")
+    return minus(f"{value:.{digits}g}")

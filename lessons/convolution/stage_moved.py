@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from app.kit.player.scene import Axis, Scene
+from app.kit.text import minus
 from datasets.images import digits
 from lessons.convolution import analysis
 from lessons.convolution.analysis import SHIFTS, Moved, Read
@@ -48,7 +49,7 @@ def _unread() -> Read:
 
 def _accuracy(made: Scene, spec: ConvolutionLesson, read: Read) -> None:
     x = np.array(SHIFTS, dtype=float)
-    ticks = [(by, f"{by}".replace("-", "−")) for by in SHIFTS]
+    ticks = [(by, minus(f"{by}")) for by in SHIFTS]
     axis, share = Axis(WORDS.phrase("moved.by"), -3.2, 3.2, ticks=ticks), Axis(WORDS.phrase("stage.share_right"), 0.0, 1.02)
     panel = made.panel("accuracy", title=WORDS.phrase("moved.tested", digits=len(digits().labels_test)), x=axis, y=share)
     panel.rule(y=0.1, role="muted", label=WORDS.phrase("stage.guessing"), dash=True)

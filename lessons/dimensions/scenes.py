@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from app.kit import pictures, theme
 from app.kit.player.scene import Axis, Editable, Panel, Phase, Scene, Show
 from app.kit.preview import Preview
+from app.kit.text import minus
 from engine.jumps import toy
 from engine.jumps.toy import FACTORS
 from lessons.dimensions import analysis
@@ -136,13 +137,10 @@ def _map(picture: Scene, walk: Walk, part: slice) -> None:
             WORDS.phrase(f"stage.map_x_{spec.family}"),
             -edge,
             edge,
-            ticks=[(side * box.offset + at, f"{at:g}".replace("-", "−")) for side in (-1, 1) for at in ticks],
+            ticks=[(side * box.offset + at, minus(f"{at:g}")) for side in (-1, 1) for at in ticks],
         ),
         y=Axis(
-            WORDS.phrase(f"stage.map_y_{spec.family}"),
-            -1.05 * box.reach,
-            1.28 * box.reach,
-            ticks=[(at, f"{at:g}".replace("-", "−")) for at in ticks],
+            WORDS.phrase(f"stage.map_y_{spec.family}"), -1.05 * box.reach, 1.28 * box.reach, ticks=[(at, minus(f"{at:g}")) for at in ticks]
         ),
         place=MAP,
         equal=True,

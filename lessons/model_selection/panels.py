@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from app.kit import charts, theme
 from app.kit.charts import Column, Figure, Table
-from app.kit.text import number
+from app.kit.text import minus, number
 from engine.diagnostics import summarise
 from lessons.model_selection import analysis
 from lessons.model_selection.spec import WORDS, ModelSelectionLesson
@@ -97,7 +97,7 @@ def _factors(spec: ModelSelectionLesson) -> Table:
     best = int(np.argmax(here.shown))
     columns: dict[str, Column] = {
         "degree": list(spec.all_degrees()),
-        "log evidence": [f"{value:.2f}".replace("-", "−") for value in here.shown],
+        "log evidence": [minus(f"{value:.2f}") for value in here.shown],
         "probability": list(here.probability),
         f"Bayes factor, {best + 1} over it": [factor(float(g)) for g in gap],
         f"evidence for {best + 1}": ["" if d == best else analysis.strength(float(g)) for d, g in enumerate(gap)],

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.kit import files
+from app.kit.text import minus
 from datasets import chains_text, known
 from datasets.card import Card
 from datasets.chains import Chains
@@ -195,7 +196,7 @@ def said(value: float, places: float) -> str:
     shown = round(value, int(min(places, 12)))
     if places < 0 and shown == 0.0 and abs(value) > 0.0:
         return "–"
-    return f"{shown + 0.0:.{max(0, int(min(places, 12)))}f}".replace("-", "−")  # + 0.0: no minus before a zero
+    return minus(f"{shown + 0.0:.{max(0, int(min(places, 12)))}f}")  # + 0.0: no minus before a zero
 
 
 def on_stage(spec: OwnChain) -> tuple[int, int | None]:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from app.kit import theme
 from app.kit.player.scene import Axis, Panel, Scene
+from app.kit.text import minus
 from engine.training import activation, activation_slope
 from lessons.perceptron import analysis
 from lessons.perceptron.analysis import Pass
@@ -75,7 +76,7 @@ def name(layer: int, unit: int, last: int, letter: str) -> str:
 
 def _r(value: float) -> str:
     """A result."""
-    return f"{round(value, 3) + 0.0:.3f}".replace("-", "−")  # a rounded −0 is a 0
+    return minus(f"{round(value, 3) + 0.0:.3f}")  # a rounded −0 is a 0
 
 
 def _n(value: float) -> str:
@@ -132,9 +133,9 @@ def _diagram(picture: Scene, found: Pass, made: list[Event]) -> None:
                     x, y = places[layer][i] + (0.5 if layer == last - 1 else 0.3 + 0.12 * (i % 2)) * (
                         places[layer + 1][j] - places[layer][i]
                     )
-                    panel.text(x, y, f"{weight:.2f}".replace("-", "−"), role="ink")
+                    panel.text(x, y, minus(f"{weight:.2f}"), role="ink")
             x, y = places[layer + 1][j]
-            panel.text(x, y - 0.13, f"b {biases[j]:.2f}".replace("-", "−"), role="muted")
+            panel.text(x, y - 0.13, minus(f"b {biases[j]:.2f}"), role="muted")
     for layer, spots in enumerate(places):
         role, shape = ("prior", "square") if layer == 0 else ("posterior", "circle")
         label = WORDS.phrase("nodes.unit" if layer else "nodes.input") if layer < 2 else None

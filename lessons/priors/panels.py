@@ -8,7 +8,7 @@ import numpy as np
 
 from app.kit import charts, researcher, theme
 from app.kit.charts import Column, Figure, Table
-from app.kit.text import chains, number
+from app.kit.text import chains, minus, number
 from lessons.priors import analysis
 from lessons.priors.analysis import LONG, NAMES, TESTED
 from lessons.priors.scenes import priors_of
@@ -81,7 +81,7 @@ def _predicted(spec: PriorsLesson, scores: dict[str, analysis.Score]) -> Table:
         "precision": [NAMES[weights] for weights in scores],
         "RMSE on new points": [score.rmse for score in scores.values()],
         "log score, nats a point": [score.log_score for score in scores.values()],
-        "against the best": [against[weights].replace("-", "−") for weights in scores],
+        "against the best": [minus(against[weights]) for weights in scores],
         "inside the 90 % band": [f"{100 * score.coverage:.0f} %" for score in scores.values()],
         "R-hat of f": [f"{score.rhat:.3f}" for score in scores.values()],
         "divergent": [f"{100 * score.divergent:.1f} %" for score in scores.values()],

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from lessons.reproduce import store
 from lessons.reproduce.experiment import FULL, SURE, WORDS, Estimate
@@ -20,7 +20,8 @@ UNTOLD = WORDS.phrase("concluded.untold")
 MARKS = (HOLDS, DOES_NOT, UNTOLD)
 TESTS = 10_000  # images by which accuracies are known
 CHANCE = 0.1  # γ(0.1) of a score that knows nothing
-LONGEST = "steyn-7.4-longer"  # of the convolutional network: its full form is not the printed length
+LONGEST = "steyn-7.4-longer"  # of the convolutional network: its full form is not the printed length …
+AT_LENGTH = ("steyn-7.4", "steyn-7.4-scores")  # … and these are, once they have been run
 BOTH = ("steyn-7.3", LONGEST)
 SCORED = ("steyn-7.3-scores", LONGEST)
 FAMILIES = ("", "-gaussian", "-mixture", "-concrete")  # of table 1, that have one network and ten
@@ -64,7 +65,7 @@ def by_gap(gap: float, error: float, numbers: str) -> Told:
 
 def told(conclusion: Conclusion) -> Told:
     """What our numbers, as kept, say of it."""
-    kept = {id: store.result(id) for id in conclusion.needs}
+    kept = {id: _kept(id) for id in conclusion.needs}
     missing = [id for id, each in kept.items() if each is None]
     if missing:
         return Told(UNTOLD, WORDS.phrase("concluded.missing", ids=", ".join(missing)))
@@ -73,11 +74,22 @@ def told(conclusion: Conclusion) -> Told:
         found = conclusion.judge(estimates)
     except KeyError:
         return Told(UNTOLD, WORDS.phrase("concluded.changed"))
-    short = [id for id, each in kept.items() if each and (each["form"] != FULL or id == LONGEST)]
+    short = [id for id, each in kept.items() if each and each["form"] != FULL]
     if not (conclusion.trained and short):
         return found
     mark = UNTOLD if found.mark == DOES_NOT else found.mark
     return Told(mark, WORDS.phrase("concluded.short", numbers=found.numbers, ids=", ".join(short)))
+
+
+def _kept(id: str) -> Mapping[str, Any] | None:
+    """Form and estimates of an experiment; of the convolutional network the longest training's."""
+    if id != LONGEST:
+        return store.result(id)
+    whole = [found for each in AT_LENGTH if (found := store.result(each)) is not None and found["form"] == FULL]
+    if len(whole) == len(AT_LENGTH):
+        return {"form": FULL, "estimates": {key: value for each in whole for key, value in each["estimates"].items()}}
+    found = store.result(id)
+    return None if found is None else {**found, "form": LONGEST}
 
 
 def _share(p: float) -> float:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from app.kit.text import minus
 from app.kit.words import Words
 from engine.diagnostics import jackknife
 
@@ -291,12 +292,7 @@ def _within(ours: Estimate, cell: Cell) -> str:
 def shown(estimate: Estimate, cell: Cell) -> str:
     """An estimate with as many digits as the print has, and one more."""
     digits = 0 if cell.half == 0.0 else min(max(0, 1 - math.floor(math.log10(2.0 * cell.half))), 6)
-    return signed(f"{estimate.value:,.{digits}f}{cell.unit}")
-
-
-def signed(text: str) -> str:
-    """A number with a minus in place of a hyphen."""
-    return text.replace("-", "−")
+    return minus(f"{estimate.value:,.{digits}f}{cell.unit}")
 
 
 def averages(parts: Sequence[Part]) -> dict[str, Estimate]:

@@ -9,8 +9,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from app.kit.text import minus
 from lessons.reproduce import conclusions, store
-from lessons.reproduce.experiment import FULL, NOT_RUN, VERDICTS, WORDS, Cell, Estimate, Experiment, Outcome, Verdict, judge, shown, signed
+from lessons.reproduce.experiment import FULL, NOT_RUN, VERDICTS, WORDS, Cell, Estimate, Experiment, Outcome, Verdict, judge, shown
 from lessons.reproduce.registry import EXPERIMENTS, NOT_HERE
 
 PAGE = Path(__file__).parents[2] / "docs" / "REPRODUCED.md"
@@ -41,7 +42,7 @@ def rows_of(experiment: Experiment, outcome: Outcome | None) -> Iterator[Row]:
 
 def printed(cell: Cell) -> str:
     """The number as it stands in print."""
-    return signed(f"{cell.printed:,g}{cell.unit}" if abs(cell.printed) < 1e6 else f"{cell.printed:,.0f}{cell.unit}")
+    return minus(f"{cell.printed:,g}{cell.unit}" if abs(cell.printed) < 1e6 else f"{cell.printed:,.0f}{cell.unit}")
 
 
 def ours(row: Row) -> str:
@@ -94,7 +95,7 @@ def beside(experiment: Experiment) -> list[tuple[str, str]]:
         estimate = kept.estimates.get(each.key) if kept else None
         if estimate is not None:
             error = f" ± {estimate.error:,.{each.digits}f}" if estimate.error else ""
-            found.append((each.label, signed(f"{estimate.value:,.{each.digits}f}{error}{each.unit}")))
+            found.append((each.label, minus(f"{estimate.value:,.{each.digits}f}{error}{each.unit}")))
     return found
 
 

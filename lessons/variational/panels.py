@@ -8,7 +8,7 @@ import numpy as np
 
 from app.kit import charts, pictures, theme
 from app.kit.charts import Column, Figure, Table
-from app.kit.text import number
+from app.kit.text import minus, number
 from lessons.variational import analysis
 from lessons.variational.spec import WORDS, VariationalLesson
 
@@ -34,7 +34,7 @@ def _three(spec: VariationalLesson) -> Table:
         f"sd {x}": [row.sd[0] for row in rows],
         f"mean {y}": [row.mean[1] for row in rows],
         f"sd {y}": [row.sd[1] for row in rows],
-        "correlation": [f"{row.correlation:.2f}".replace("-", "−") for row in rows],
+        "correlation": [minus(f"{row.correlation:.2f}") for row in rows],
         "time (ms)": [1000 * row.seconds for row in rows],
         "evaluations": [number(row.evaluations) for row in rows],
         "how": [row.note for row in rows],

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from app.kit import charts, theme
 from app.kit.charts import Column, Figure, Table
-from app.kit.text import number
+from app.kit.text import minus, number
 from lessons.weights import analysis, digit_panels
 from lessons.weights.analysis import CHAINS, NETWORKS, SURE, Ratio
 from lessons.weights.scenes import MAP, names
@@ -141,7 +141,7 @@ def _starts(spec: WeightsSpec, cancel: Any) -> Table:
         value, error = analysis.elbo(other)
         _, sd = of_q(analysis.trained(analysis.same_training(other)))
         columns["sd at the start"].append(start)
-        columns["ELBO (nats)"].append(f"{value:.1f}".replace("-", "−"))
+        columns["ELBO (nats)"].append(minus(f"{value:.1f}"))
         columns["±"].append(f"{error:.1f}")
         columns["units in use"].append(WORDS.phrase("panels.of_units", used=units_in_use(other), units=spec.units))
         columns["typical sd"].append(float(np.median(sd)))

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from app.kit import pictures, theme
 from app.kit.player.scene import Axis, Editable, Panel, Scene, levels
 from app.kit.preview import Preview
+from app.kit.text import minus
 from engine.networks.predictive import probabilities
 from engine.scores import binary_entropy
 from engine.spec import SpecError
@@ -100,7 +101,7 @@ def plane_panel(made: Scene, id: str, title: str, place: tuple[int, int, int, in
 
 def small_panel(made: Scene, id: str, title: str, place: tuple[int, int, int, int], height: int) -> Panel:
     """The same plane, small: the axes as in the large map."""
-    ticks = [(value, f"{value:+d}".replace("+0", "0").replace("-", "−")) for value in (-1, 0, 1)]
+    ticks = [(value, minus(f"{value:+d}".replace("+0", "0"))) for value in (-1, 0, 1)]
     x, y = Axis("x₁", *VIEW, ticks=ticks), Axis("x₂", *VIEW, ticks=ticks)
     return made.panel(id, title=title, x=x, y=y, place=place, equal=True, height=height)
 

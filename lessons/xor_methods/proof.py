@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from app.kit.text import minus
 from engine.judge import ALONE, MAX_RHAT, MIN_ESS, Check, Kernel, Verdict, gradient_check, kernel_of, unknown
 from engine.judge.looks import surprise
 from engine.judge.numbers import OFF
@@ -146,7 +147,7 @@ def off(seen: Study, method: str) -> str:
 
 def signed(value: float) -> str:
     """With its sign, a true minus."""
-    return f"{value:+.3f}".replace("-", "−")
+    return minus(f"{value:+.3f}")
 
 
 def masks_check(spec: MethodsSpec, keep: float | None = None) -> Check:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from app.kit import theme
 from app.kit.player.scene import Axis, Editable, Panel, Scene, levels
+from app.kit.text import minus
 from lessons.xor_methods.analysis import CELLS, CHECKPOINTS, Board, Look, board_of, data_of, plane, rings, walk
 from lessons.xor_methods.spec import CLASSES, MAX_POINTS, METHODS, NAMES, REACH, WORDS, MethodsSpec
 
@@ -21,7 +22,7 @@ Array = NDArray[np.float64]
 
 LN2 = float(np.log(2.0))
 VIEW = (-REACH, REACH)
-TICKS = [(value, f"{value:d}".replace("-", "−")) for value in (-2, 0, 2)]
+TICKS = [(value, minus(f"{value:d}")) for value in (-2, 0, 2)]
 SHAPES, ROLES = ["circle", "square"], ["class-0", "class-1"]
 RATE, PACE = 2.5, 1.0  # numbers of networks, and distances, a second
 BARS = 2.0  # half-length of the error bars, in standard errors

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from app.kit.text import minus
 from engine import ticket
 from engine.kept import kept
 from lessons.xor_methods.analysis import (
@@ -44,7 +45,7 @@ AFFORDABLE = 600  # points × units of data and network up to which all are take
 REFERENCE = "reference"
 PLACES = np.array([[0, 0], [-0.5, -0.5], [0.5, -0.5], [1.5, 1.5], [-1.5, 1.5], [2.25, 0]], dtype=float)
 REGIONS = ("near", "far", "whole")  # of the map
-PLACE_NAMES = tuple(f"({x:g}, {y:g})".replace("-", "−") for x, y in PLACES)
+PLACE_NAMES = tuple(minus(f"({x:g}, {y:g})") for x, y in PLACES)
 QUANTITIES = (
     *(WORDS.phrase("names.epistemic", region=WORDS.phrase(f"names.{region}")) for region in REGIONS),
     WORDS.phrase("names.aleatoric"),
