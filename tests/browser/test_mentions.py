@@ -102,7 +102,8 @@ def test_a_play_that_never_rests_is_seen(altered_demo: Lab, request: pytest.Fixt
         page.wait_for_timeout(8_000)
         assert stage.get_attribute("data-playing") == "true"
     else:
-        expect(stage).to_have_attribute("data-playing", "false", timeout=5_000 * slower())
+        # sooner than by itself; a busy machine draws few frames, and then a play takes longer than it is told to
+        expect(stage).to_have_attribute("data-playing", "false", timeout=9_000 * slower())
 
 
 @pytest.mark.parametrize("altered_demo", [telling("[The walk](#at=walk.posterior).", LATE)], indirect=True, ids=["late"])
