@@ -129,7 +129,7 @@ def autocorrelation(values: Array, lags: int, *, pooled: bool = False) -> Array:
 
 
 def _rank_rhat(draws: Array, **axes: int) -> Array:
-    """The worse R-hat, of the ranks and of the folded ranks: one call of arviz-stats for both takes twice as long."""
+    """The worse R-hat, of the ranks and of the folded ranks, with a look before each: what does both in one call looks once."""
     draws = _at_least_two(draws)
     bulk, folded = (_stats().rhat(draws, method=method, **axes) for method in ("z_scale", "folded"))
     return np.where(folded > bulk, folded, bulk)

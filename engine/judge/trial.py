@@ -159,8 +159,7 @@ def _shares(order: Array, values: Array) -> Array:
     lies beyond all others.
     """
     u = np.empty(values.shape)
-    for j in range(values.shape[-1]):
-        ticket.look()
+    for j in ticket.looking(range(values.shape[-1])):
         low = np.searchsorted(order[:, j], values[..., j], "left")
         u[..., j] = 0.5 * (low + np.searchsorted(order[:, j], values[..., j], "right")) / len(order)
     return u
