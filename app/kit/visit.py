@@ -183,8 +183,10 @@ class Visit(Generic[S]):
 
     def _show(self, spec: S, scenario: str | None) -> None:
         self.gives_way(spec)
+        if spec != self.spec:
+            self.window = None  # of the same run it stays: the player may wait for it
         self.spec, self.scenario = spec, scenario
-        self.window = self.draft = self.frame = None
+        self.draft = self.frame = None
         self.seeds, self.planted = (), None
         if self.run is not None:
             self.run.stop()

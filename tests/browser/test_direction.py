@@ -309,6 +309,37 @@ def test_a_step_that_needs_the_inside_of_a_late_transition_fetches_it(reader: La
     expect(stage).to_have_attribute("data-playing", "false", timeout=REST)
 
 
+BUSY = """
+import time
+from pathlib import Path
+from app.kit import stage
+settled = stage.settle
+def late(flushed):
+    settled(flushed)
+    while not Path({may_go!r}).exists():
+        time.sleep(0.1)
+stage.settle = late
+"""
+
+
+def test_an_inside_comes_that_was_asked_for_together_with_the_next_step(page: Page, tmp_path: Path):
+    """A server that is busy hears both at once."""
+    may_go = tmp_path / "may go"
+    for server in served(app_script(tmp_path, BUSY.format(may_go=str(may_go))), tmp_path / "log.txt"):
+        lab = Lab(page, server.url)
+        page.emulate_media(reduced_motion="reduce")
+        page.goto(f"{server.url}/spike-and-slab")
+        stage = player(page)
+        expect(stage).to_have_attribute("data-cue", re.compile("/0/eight"), timeout=PATIENT)
+        expect(stage).to_have_attribute("data-waiting", "")
+        page.wait_for_timeout(600)  # it is asked for after a rest
+        page.get_by_role("button", name="Next ▶").click()
+        may_go.touch()
+        expect(stage).to_have_attribute("data-cue", re.compile("/1/eight"), timeout=PATIENT)
+        expect(stage).not_to_have_attribute("data-waiting", "", timeout=5_000)
+        assert not lab.problems, "\n".join(lab.problems)
+
+
 def test_what_was_set_or_tried_leads_back_to_the_step(reader: Lab):
     page = reader.open("/metropolis?scenario=far&story=9")
     stage = player(page)

@@ -242,6 +242,13 @@ def test_a_window_that_never_comes_is_stepped_over(visit):
     at(player, 52, 0)
 
 
+def test_a_window_that_never_comes_is_waited_for_no_longer_than_a_while(visit):
+    player = visit("deaf")
+    scrub(player, 50)
+    expect(player).to_have_attribute("data-waiting", "")
+    expect(player).not_to_have_attribute("data-waiting", "", timeout=15_000)
+
+
 def test_slow_motion_plays_the_substeps(visit):
     player = visit("inside")
     player.evaluate(

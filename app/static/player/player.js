@@ -39,6 +39,7 @@ const LONGEST_FRAME = 0.25; // seconds; a page that slept does not leap ahead
 const LARGEST_DRAWING = 2e6; // bytes of a drawing
 const DRAWN = 2; // px of a drawing for one on screen: stamps of points are pictures in it
 const REST = 250; // ms on a transition before its inside is asked for
+const OVERDUE = 10_000; // ms until an inside that was asked for is not waited for any more
 const MARGINS = 56; // px between the parts of the player and the end of the window
 const GRAIN = 16; // px
 const HEADER = 60; // px of the page's own at the top of the window, which covers what is under it
@@ -141,6 +142,7 @@ class Player {
     this.leaving.abort();
     this.voice.hush();
     clearTimeout(this.wish);
+    clearTimeout(this.overdue);
     clearTimeout(this.writing);
     this.film?.stop({});
     for (const name of ["data-revealing", "data-playing", "data-frame"]) document.documentElement.removeAttribute(name);
@@ -185,6 +187,7 @@ class Player {
     this.forget();
     this.whole = whole;
     this.waiting = false;
+    clearTimeout(this.overdue);
     this.clock.setScene(whole);
     if (fresh) this.moved = false;
     if (fresh && place) this.clock.stay(place); // at what was previewed
@@ -593,6 +596,10 @@ class Player {
       this.waiting = true;
       this.askedFor = place;
       this.emit({ kind: "window", t });
+      this.overdue = setTimeout(() => {
+        this.waiting = false;
+        this.draw();
+      }, OVERDUE);
     }, clock.playing ? 0 : REST);
   }
 
