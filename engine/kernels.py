@@ -19,10 +19,6 @@ from numba import types
 from numba.extending import intrinsic, overload
 from numba.np import arrayobj
 
-from engine import _cache
-
-_cache.install()
-
 # error_model="numpy": the default model puts a zero-division branch into every loop with a `/`, and such loops do not
 # vectorise.
 # The fastmath subset keeps NaN and infinity, which divergence checks and constrained targets need.

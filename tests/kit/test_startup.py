@@ -34,13 +34,6 @@ print(json.dumps([ready, run, ours()]))
 """
 
 
-def test_a_server_listens_before_it_loads_the_compiler():
-    """0.2 s, in which its first reader's browser loads the page."""
-    script = "import sys, streamlit, app.main\nprint([name for name in ('numba', 'llvmlite', 'scipy') if name in sys.modules])"
-    said = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    assert said.strip() == "[]"
-
-
 @pytest.mark.parametrize("package", ["lessons.metropolis", "lessons.xor"])
 def test_a_page_finds_its_modules_loaded_and_waits_for_no_others(package: str):
     command = [sys.executable, "-c", STAGES, package]
