@@ -183,8 +183,6 @@ class Visit(Generic[S]):
 
     def _show(self, spec: S, scenario: str | None) -> None:
         self.gives_way(spec)
-        if spec != self.spec:
-            self.window = None  # of the same run it stays: the player may wait for it
         self.spec, self.scenario = spec, scenario
         self.draft = self.frame = None
         self.seeds, self.planted = (), None
@@ -196,8 +194,11 @@ class Visit(Generic[S]):
         self.touched = True
 
     def gives_way(self, spec: S) -> None:
-        """What follows the picture of another spec than `spec` stops: it would slow the new one, and its own is gone."""
+        """What follows the picture of another spec than `spec` stops: it would slow the new one, and its own is gone. So is
+        the transition whose inside was asked for; of the same run it stays, since the player may wait for it.
+        """
         if spec != self.spec:
+            self.window = None
             for job in self.following.values():
                 job.stop()
 
@@ -416,7 +417,7 @@ def visit(slug: str, cls: type[Spec], scenarios: Mapping[str, Spec], controls: S
         fresh.answers, fresh.guesses, fresh.left = known.answers, known.guesses, known.left
         if link.step is None:
             fresh.step = known.step
-        fresh.shown, fresh.channel = known.shown, known.channel
+        fresh.shown, fresh.channel, fresh.window = known.shown, known.channel, known.window
     if link.step is not None:
         fresh.step, fresh.told, fresh.led = link.step, link.scenario, True
     st.session_state[key] = fresh

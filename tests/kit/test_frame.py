@@ -175,6 +175,17 @@ def test_what_a_control_showed_for_long_is_an_echo_once_a_link_has_taken_it_away
     assert here.spec.step_size == 0.5
 
 
+@pytest.mark.parametrize("step_size,window", [("0.5", 7), ("0.25", None)], ids=["the same run", "another"])
+def test_an_inside_that_was_asked_for_comes_with_the_run_that_it_is_of(monkeypatch: pytest.MonkeyPatch, step_size: str, window: int | None):
+    """The player waits for it, by whatever way the reader came to the run again: a step, or an address."""
+    known = Visit(WalkSpec(step_size=0.5), address={}, window=7)
+    monkeypatch.setattr(visit.st, "session_state", {"visit/demo": known, visit.CAME_FROM: "demo"})
+    monkeypatch.setattr(seams, "query", lambda: {"v": ["1"], "step_size": [step_size]})
+    assert visit.visit("demo", WalkSpec, {}).window == window
+    known.load(WalkSpec(step_size=float(step_size)), None)
+    assert known.window == window
+
+
 def test_who_asks_for_a_picture_makes_room_among_their_own_work_alone(monkeypatch: pytest.MonkeyPatch):
     hushed: list[Any] = []
     monkeypatch.setattr(visit.turns.machine, "hush", hushed.append)
