@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -15,7 +15,7 @@ from engine import diagnostics, sample
 from engine.judge import Check, Kernel, chains_checks, dispersed_starts, gradient_check, kernel_of
 from engine.kept import kept
 from engine.recording import Recording
-from engine.samplers.run import start
+from engine.samplers.run import METHODS, Run
 from engine.spec import SpecError
 from engine.targets.target import Target, TargetError, Truth
 from lessons.race.spec import RACERS, WORDS, RaceLesson
@@ -28,6 +28,7 @@ CHUNK = 200  # transitions of a whole race between two looks at the meter
 WATCHED = 4  # coordinates whose effective draws are counted
 TIMED = 5  # repetitions, of which the fastest counts
 SUMMED_PAIRS = 6  # races whose draws give the effective sample size
+TOGETHER = 2**21  # numbers in the draws of races that are run at once: each has what all that lasts longest needs
 
 
 def names(spec: RaceLesson) -> dict[str, str]:
@@ -171,24 +172,23 @@ def _lane(spec: RaceLesson, target: Target, racer: str, cost: Array) -> Lane:
     accept, divergences, sizes, watched = [], 0, [], []
     place, running, count = np.empty(0), np.empty(0), np.empty(0, dtype=np.int64)
     some = np.unique(np.linspace(0, target.dim - 1, min(WATCHED, target.dim)).astype(int))
-    for pair in range(spec.pairs):
-        recording = _run(spec, target, racer, pair, float(cost[-1]))
-        spent = np.cumsum(prices(spec, recording, racer))
-        before = _tuning(spec, recording, racer)
+    for recording, pair, c in _each_pair(spec, target, racer, float(cost[-1])):
+        spent = np.cumsum(prices(spec, recording, racer)[c])
+        before = _tuning(spec, recording, racer)[c]
         made = np.searchsorted(spent + (before if spec.tuning == "charged" else 0.0), cost, side="right").astype(np.int64)
         n = int(made[-1])
-        values = scored.of(recording.draws[0, :n])
+        values = scored.of(recording.draws[c, :n])
         sums = np.stack([_sums(each, made) for each in values])
         with np.errstate(invalid="ignore", divide="ignore"):
             averages = sums / made[:, None]
             error[:, pair] = np.sqrt((((averages - scored.expected[:, None]) / scored.scale[:, None]) ** 2).mean(axis=2))
-        draws[pair], tuning[pair] = n, int(recording.warmup_gradient_evaluations[0]) if racer == "nuts" else 0
-        evaluations[pair] = int(calls(recording, racer)[:n].sum())
-        accept.append(float(recording.accept_prob[0, :n].mean()) if n else math.nan)
-        divergences += int(recording.divergent[0, :n].sum())
+        draws[pair], tuning[pair] = n, int(recording.warmup_gradient_evaluations[c]) if racer == "nuts" else 0
+        evaluations[pair] = int(calls(recording, racer)[c, :n].sum())
+        accept.append(float(recording.accept_prob[c, :n].mean()) if n else math.nan)
+        divergences += int(recording.divergent[c, :n].sum())
         if racer == "nuts" and recording.draws.shape[1]:
             assert recording.step_size is not None  # NUTS notes it
-            sizes.append(float(recording.step_size[0, -1]))
+            sizes.append(float(recording.step_size[c, -1]))
         if pair < SUMMED_PAIRS:
             watched.append(np.concatenate([each[:, some] for each in values], axis=1))
         if pair == 0:
@@ -219,57 +219,64 @@ def _sums(values: Array, counts: NDArray[np.int64]) -> Array:
     return total[np.searchsorted(ends, counts, side="right")]
 
 
-def _run(spec: RaceLesson, target: Target, racer: str, pair: int, spent: float | None = None) -> Recording:
-    """One racer in one pair, until so much of its budget is spent, all by default. All racers of a pair share start and seed."""
+def _each_pair(spec: RaceLesson, target: Target, racer: str, spent: float) -> Iterator[tuple[Recording, int, int]]:
+    """Of every pair the recording that it is in, its number and the number of its chain there."""
+    size = max(1, int(TOGETHER / (spent * target.dim)))
+    for first in range(0, spec.pairs, size):
+        pairs = range(first, min(first + size, spec.pairs))
+        recording = _run(spec, target, racer, pairs, spent)
+        yield from ((recording, pair, c) for c, pair in enumerate(pairs))
+
+
+def _run(spec: RaceLesson, target: Target, racer: str, pairs: range, spent: float | None = None) -> Recording:
+    """One racer in some pairs, each a chain, until all have spent so much of their budget, all of it by default. Chain c of
+    every racer has the same start and the same seed.
+    """
     budget = spec.budget if spent is None else spent
     try:
-        run = start(
+        run = Run(
             target,
-            racer,
-            chains=1,
+            METHODS[racer](**spec.settings(racer)),
+            chains=len(pairs),
+            first_chain=pairs.start,
             draws=spec.budget,
             warmup=spec.warmup if racer == "nuts" else 0,
-            seed=pair_seed(spec, pair),
-            init=_start(spec, target, pair),
-            **spec.settings(racer),
+            seed=spec.seed,
+            init=_starts(spec, target, pairs.stop),
         )
     except TargetError as error:
         raise SpecError("begin", str(error)) from error
-    left, whole, piece = budget, budget == spec.budget, max(1, round(CHUNK * budget / spec.budget))
-    while run.warmed_up < run.warmup and (whole or left > 0):
+    left, whole, piece = np.full(len(pairs), float(budget)), budget == spec.budget, max(1, round(CHUNK * budget / spec.budget))
+    while run.warmed_up < run.warmup and (whole or left.max() > 0):
         run.advance(min(piece, run.warmup - run.warmed_up))
-        left = budget - (_tuning(spec, run.recording(), racer) if spec.tuning == "charged" else 0.0)
-    while left > 0 and not run.done:
+        left = budget - (_tuning(spec, run.recording(), racer) if spec.tuning == "charged" else np.zeros(len(pairs)))
+    while left.max() > 0 and not run.done:
         done = run.completed
-        run.advance(piece if racer == "nuts" else max(piece, math.ceil(left / price_of(spec, target, racer))))
-        left -= float(prices(spec, run.recording(), racer)[done:].sum())
+        run.advance(piece if racer == "nuts" else max(piece, math.ceil(left.max() / price_of(spec, target, racer))))
+        left -= prices(spec, run.recording(), racer)[:, done:].sum(axis=1)
     if whole and run.completed == 0:  # tuning has eaten the budget: one draw to know the step size by, which does not count
         run.advance(1)
     return run.recording()
 
 
-def pair_seed(spec: RaceLesson, pair: int) -> int:
-    """The seed of a pair."""
-    return int(np.random.SeedSequence([spec.seed, pair]).generate_state(1)[0])
-
-
-def _start(spec: RaceLesson, target: Target, pair: int) -> Array | None:
+def _starts(spec: RaceLesson, target: Target, pairs: int) -> Array | None:
+    """(pairs, dim) starts of the first pairs; None where they are drawn at random."""
     if spec.begin == "random" or (draw := target.known.draw) is None:
         return None
-    return draw(np.random.Generator(np.random.SFC64([spec.seed, pair])), 1)[0]
+    return np.concatenate([draw(np.random.Generator(np.random.SFC64([spec.seed, pair])), 1) for pair in range(pairs)])
 
 
 def calls(recording: Recording, racer: str) -> NDArray[np.int64]:
-    """(draws,) charged calls of the target of each transition. A draw from a conditional counts as one call, though it
-    makes none: a sweep of Gibbs then costs as many as there are coordinates."""
+    """(chains, draws) charged calls of the target of each transition. A draw from a conditional counts as one call, though
+    it makes none: a sweep of Gibbs then costs as many as there are coordinates."""
     settings = recording.run.method
     if racer == "gibbs" and settings.update == "conditional":
-        return np.full(recording.draws.shape[1], recording.dim)
-    return recording.gradient_evaluations[0].astype(np.int64)
+        return np.full(recording.draws.shape[:2], recording.dim)
+    return recording.gradient_evaluations.astype(np.int64)
 
 
 def prices(spec: RaceLesson, recording: Recording, racer: str) -> Array:
-    """(draws,) what each transition costs."""
+    """(chains, draws) what each transition costs."""
     return calls(recording, racer).astype(np.float64) * (spec.gradient_price if racer in ("hmc", "nuts") else 1.0)
 
 
@@ -278,8 +285,9 @@ def price_of(spec: RaceLesson, target: Target, racer: str) -> float:
     return {"metropolis": 1.0, "gibbs": float(target.dim), "hmc": spec.steps * spec.gradient_price}.get(racer, 1.0)
 
 
-def _tuning(spec: RaceLesson, recording: Recording, racer: str) -> float:
-    return float(recording.warmup_gradient_evaluations[0]) * spec.gradient_price if racer == "nuts" else 0.0
+def _tuning(spec: RaceLesson, recording: Recording, racer: str) -> Array:
+    """(chains,) what the tuning has cost."""
+    return recording.warmup_gradient_evaluations.astype(np.float64) * (spec.gradient_price if racer == "nuts" else 0.0)
 
 
 # Effective draws and the clock ----------------------------------------------------------------------------------------
@@ -311,8 +319,8 @@ def clock(spec: RaceLesson) -> dict[str, float]:
                 chains=1,
                 draws=n,
                 warmup=spec.warmup if racer == "nuts" else 0,
-                seed=pair_seed(spec, 0),
-                init=_start(spec, target, 0),
+                seed=spec.seed,
+                init=_starts(spec, target, 1),
                 **spec.settings(racer),
             )
             taken.append(recording.seconds)
@@ -377,7 +385,7 @@ def mistake(spec: RaceLesson, racer: str) -> str:
 
 @kept
 def _first_pair(spec: RaceLesson, racer: str) -> Recording:
-    return _run(spec, spec.build_target(), racer, 0)
+    return _run(spec, spec.build_target(), racer, range(1))
 
 
 def audit(spec: RaceLesson, cancel: object = None) -> Sequence[Check]:

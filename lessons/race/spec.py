@@ -96,13 +96,13 @@ def _model(name: str) -> Target:
 
 
 HIGH = RaceLesson(dimension=20, correlation=0.5, scale=0.5, step_size=0.4, steps=6, seed=2)
-CHEAT = RaceLesson(dimension=10, correlation=0.0, scale=0.75, step_size=0.5, steps=4, cheat="on", budget=20_000, seed=3)
+CHEAT = RaceLesson(dimension=10, correlation=0.0, scale=0.75, step_size=0.5, steps=4, cheat="on", budget=20_000, seed=9)
 
 
 SCENARIOS = WORDS.scenarios(
     {
         "high": HIGH,
-        "banana": RaceLesson(target="banana", scale=1.2, single_scale=1.5, step_size=0.3, steps=10, seed=1),
+        "banana": RaceLesson(target="banana", scale=1.2, single_scale=1.5, step_size=0.3, steps=10, seed=10),
         "home": RaceLesson(target="normal_gamma", scale=1.7, step_size=0.25, steps=8, seed=4),
         "rough": RaceLesson(
             target="formula",
