@@ -370,12 +370,9 @@ def dropped(twin: Callable[..., Any], steps: int, seed: int = 0, **settings: Any
     def masks(t: int) -> list[Array]:
         drawn = np.zeros(padded(len(x) * sum(sizes)), np.float32)
         uniforms(drawn, *key(seed, t, 1))
-        order = np.random.Generator(np.random.SFC64(np.random.SeedSequence([seed, t - 1]))).permutation(len(x))
         found, at = [], 0
         for size in sizes:
-            part = np.empty((len(x), size - 1))
-            part[order] = drawn[at : at + len(x) * size].reshape(len(x), size)[:, :-1]
-            found.append(part)
+            found.append(drawn[at : at + len(x) * size].reshape(len(x), size)[:, :-1].astype(np.float64))
             at += len(x) * size
         return found
 

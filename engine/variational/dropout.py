@@ -94,12 +94,14 @@ class _Odds(NamedTuple):
     """What follows from the odds of keeping an input, of every layer.
 
     keep, factors : (layers,) the probability, and what an input that is kept is multiplied by
+    masks : both, and the log odds, of every layer, as kernels take them; whether an input is ever dropped
     entropy : of all masks
     used : expected share of the weights that a draw uses
     """
 
     keep: NDArray[np.float64]
     factors: NDArray[np.float64]
+    masks: list[tuple[np.float32, np.float32, np.float32, bool]]
     entropy: float
     used: float
 
@@ -149,7 +151,11 @@ class Dropout(Point):
         if self._kept is None or self._kept[0] != at:
             keep = 1.0 / (1.0 + np.exp(-self.logits))
             factors = 1.0 / keep if self.scaling == "inverse" else np.ones(self.shape.layers)
-            self._kept = at, _Odds(keep, factors, self._entropy(keep), self._used(keep))
+            masks = [
+                (np.float32(k), np.float32(c), np.float32(logit), bool(np.isfinite(logit)))
+                for k, c, logit in zip(keep, factors, self.logits, strict=True)
+            ]
+            self._kept = at, _Odds(keep, factors, masks, self._entropy(keep), self._used(keep))
             self._precisions = None
         return self._kept[1]
 
@@ -165,11 +171,11 @@ class Dropout(Point):
     def begin_noise(self, work: Workspace, key: Key) -> None:
         """Draw the masks of a minibatch."""
         uniforms(work.factors, *key)
-        for factors, keep, logit, factor in zip(work.by_layer(work.factors), self.keep, self.logits, self._factors(), strict=True):
-            if self.learn and np.isfinite(logit):
-                _drop_softly(factors, np.float32(logit), np.float32(1.0 / self.temperature), np.float32(factor))
+        for factors, (keep, factor, logit, ever) in zip(work.by_layer(work.factors), self._odds().masks, strict=True):
+            if self.learn and ever:
+                _drop_softly(factors, logit, np.float32(1.0 / self.temperature), factor)
             else:
-                _drop(factors, np.float32(keep), np.float32(factor))
+                _drop(factors, keep, factor)
 
     def step(self, pace: Pace, signal: float, work: Workspace, key: Key) -> None:
         """Climb along the gradient that the minibatch left."""

@@ -359,9 +359,7 @@ class NetworkRun(Carried):
         spec = self.spec
         within = self.completed % self.steps_per_epoch
         if within == 0 or not self._order.size:
-            epoch = self.completed // self.steps_per_epoch
-            source = np.random.SFC64(np.random.SeedSequence([spec.seed, epoch]))
-            self._order = np.random.Generator(source).permutation(len(self._x))
+            self._order = self._order_of(self.completed // self.steps_per_epoch)
         step = self.completed + 1
         rows = self._order[within * self.batch : (within + 1) * self.batch]
         energy, right = self._pass(rows, step)
@@ -375,6 +373,12 @@ class NetworkRun(Carried):
             self._report()
         if step in self._snapshot_steps:
             self._keep_snapshot()
+
+    def _order_of(self, epoch: int) -> NDArray[np.int64]:
+        """In which an epoch takes the samples; as they stand where a minibatch holds them all."""
+        if self.batch == len(self._x):
+            return np.arange(len(self._x))
+        return np.random.Generator(np.random.SFC64(np.random.SeedSequence([self.spec.seed, epoch]))).permutation(len(self._x))
 
     def _rule(self, step: int) -> Pace | Decay:
         """How far step number `step` goes."""

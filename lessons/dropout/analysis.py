@@ -218,12 +218,11 @@ def at_probe(spec: DropoutSpec) -> tuple[Array, Array]:
     return np.concatenate([share for share, _ in pieces]), np.concatenate([values[:, 0] for _, values in pieces])
 
 
-def widest_gap(spec: DropoutSpec) -> tuple[float, float, float]:
-    """Between which two outputs at x* no mask leads, and the probability of the masks below.
+def widest_gap(share: Array, outputs: Array) -> tuple[float, float, float]:
+    """Between which two of the outputs at x* (M,), of so much probability each (M,), no mask leads, and that of the masks below.
 
     The widest gap with `SIDE` of the probability on either side; (NaN, NaN, NaN) where there is none.
     """
-    share, outputs = at_probe(spec)
     order = np.argsort(outputs)
     values, below = outputs[order], np.cumsum(share[order])[:-1]
     inside = (below > SIDE) & (below < 1.0 - SIDE)

@@ -16,6 +16,7 @@ from lessons.dropout.analysis import CELLS, Exact, Passes, Study
 from lessons.dropout.spec import HEIGHT, MAX_POINTS, OF_DIGITS, PLANE, REACH, WORDS, DropoutSpec
 
 Array = NDArray[np.float64]
+Probed = tuple[Array, Array]  # see `analysis.at_probe`
 
 RATE = 6.0  # passes a second
 TRAIL = 15  # passes that stay in sight
@@ -58,7 +59,7 @@ def live(spec: DropoutSpec) -> Callable[[Any], bytes] | None:
 
 def picture(spec: DropoutSpec, study: Study | None) -> bytes:
     """The scene, with the posterior as far as it has been sampled."""
-    passes, exact = analysis.passes(spec), analysis.everywhere(spec)
+    passes, exact, probed = analysis.passes(spec), analysis.everywhere(spec), analysis.at_probe(spec)
     made = Scene(
         run=_name(spec),
         steps=spec.passes,
@@ -70,15 +71,15 @@ def picture(spec: DropoutSpec, study: Study | None) -> bytes:
     if spec.classifies:
         _maps(made, spec, passes, exact, study)
         _network(made, spec, passes, (0, 2, 11 if study is None else 6, 1))
-        _value(made, spec, passes, (0, 3, 11, 1))
-        _average(made, spec, passes, (11, 3, 9, 1))
+        _value(made, spec, passes, probed, (0, 3, 11, 1))
+        _average(made, spec, passes, probed, (11, 3, 9, 1))
     else:
         _functions(made, spec, passes, exact, study)
         _network(made, spec, passes, (12, 0, 8, 1))
-        _value(made, spec, passes, (12, 1, 8, 1))
+        _value(made, spec, passes, probed, (12, 1, 8, 1))
         _spread(made, spec, passes, exact, study)
-        _average(made, spec, passes, (12, 2, 8, 1))
-    _words(made, spec, passes, exact, study)
+        _average(made, spec, passes, probed, (12, 2, 8, 1))
+    _words(made, spec, passes, exact, probed, study)
     return made.encode()
 
 
@@ -216,9 +217,9 @@ def _network(made: Scene, spec: DropoutSpec, passes: Passes, place: Place) -> No
     panel.network(sizes, passes.theta, active=there, labels=[names, None, ["z" if spec.classifies else "f"]])
 
 
-def _value(made: Scene, spec: DropoutSpec, passes: Passes, place: Place) -> None:
+def _value(made: Scene, spec: DropoutSpec, passes: Passes, probed: Probed, place: Place) -> None:
     """The output at x*: its histogram over the passes, and the exact one over all masks."""
-    share, outputs = analysis.at_probe(spec)
+    share, outputs = probed
     off = float(analysis.switched_off(spec, analysis.probe(spec))[0])
     low, high = min(outputs.min(), off), max(outputs.max(), off)
     pad = 0.06 * (high - low) if high - low > 1e-6 else 0.5
@@ -241,8 +242,8 @@ def _value(made: Scene, spec: DropoutSpec, passes: Passes, place: Place) -> None
     panel.rule(x=passes.at_probe, role="highlight", label=WORDS.phrase("stage.this_pass"))
 
 
-def _average(made: Scene, spec: DropoutSpec, passes: Passes, place: Place) -> None:
-    share, outputs = analysis.at_probe(spec)
+def _average(made: Scene, spec: DropoutSpec, passes: Passes, probed: Probed, place: Place) -> None:
+    share, outputs = probed
     count = np.arange(1, spec.passes + 1, dtype=float)
     panel = made.panel(
         "average",
@@ -259,8 +260,8 @@ def _average(made: Scene, spec: DropoutSpec, passes: Passes, place: Place) -> No
     panel.points([[0.0, off]], role="reject", size=0.1, alpha=0.0)  # keeps the rule inside the axis
 
 
-def _words(made: Scene, spec: DropoutSpec, passes: Passes, exact: Exact, study: Study | None) -> None:
-    share, outputs = analysis.at_probe(spec)
+def _words(made: Scene, spec: DropoutSpec, passes: Passes, exact: Exact, probed: Probed, study: Study | None) -> None:
+    share, outputs = probed
     mean = float(share @ outputs)
     sd = float(np.sqrt(share @ (outputs - mean) ** 2))
     bias, keep = analysis.weights(spec).bias, analysis.keeps(spec)[1]
@@ -283,7 +284,7 @@ def _words(made: Scene, spec: DropoutSpec, passes: Passes, exact: Exact, study: 
     )
     ratio = (off - bias) / (mean - bias) if abs(mean - bias) > 1e-9 else 1.0
     made.readout("off", WORDS.phrase("stage.off_card", off=off, ratio=ratio))
-    low, high, below = analysis.widest_gap(spec)
+    low, high, below = analysis.widest_gap(*probed)
     if high - low > sd:
         made.readout("heaps", WORDS.phrase("stage.heaps_card", below=100 * below, low=low, high=high))
     if spec.method == "concrete_dropout":

@@ -128,8 +128,8 @@ def test_training_climbs_what_the_formula_says():
 @pytest.mark.one_seed
 def test_the_heaps_are_told_where_they_are():
     spec = BY_ID["few-masks"]
-    low, high, below = analysis.widest_gap(spec)
     share, values = analysis.at_probe(spec)
+    low, high, below = analysis.widest_gap(share, values)
     assert len(share) == 8 and not ((values > low) & (values < high)).any()
     assert share[values <= low].sum() == pytest.approx(below) and high - low > 0.4
     assert low < share @ values < high, "the average is where no network goes"
