@@ -25,6 +25,8 @@ MEMORY = 10.0  # s after which a third of what a reader has had still counts
 PATIENCE = 2.0  # s after which a claim of any rank has a slice, one such claim at a time: nothing starves. One more
 # where no turn began for so long: those who have them all may wait for something that one without a turn holds
 HUSH = 0.15  # s for which what can wait makes room for a picture that is still to come
+QUICK = 1.0  # s: who asks for the next picture sooner is looking for one. Checks and charts of those in between would be
+# thrown away, and hold up the next until they are: they are made once nothing has been asked for so long
 MEANWHILE = 0.1  # s between two calls of what a waiting thread does meanwhile
 
 
@@ -53,7 +55,9 @@ class Turns:
         self._waiting: list[Claim] = []
         self._started = time.monotonic()  # when a turn was granted last
         self._hushed = 0.0  # until then a picture is awaited
-        self._theirs: Callable[[Hashable], bool] = lambda reader: True  # whose
+        self._asker = ""  # whose: the names of its readers begin so
+        self._asked: dict[str, float] = {}  # when each asker of late has asked
+        self._looking: dict[str, float] = {}  # and until when those who look for a picture do
         self._had: dict[Hashable, tuple[float, float]] = {}  # CPU seconds, faded, and when that was written
 
     def take(self, claim: Claim, meanwhile: Callable[[], object] | None = None) -> None:
@@ -92,24 +96,30 @@ class Turns:
             claim.granted.set()
 
     def take_spare(self, claim: Claim) -> bool:
-        """Take a turn if one is free and nobody waits for it."""
+        """Take a turn if one is free and nobody of that rank or a better one waits for it."""
         with self._lock:
-            if not self._spare(claim.rank):
+            if not self._spare(claim.rank) or self._too_soon(claim):
                 return False
             self._running.add(claim)
         self._begin(claim)
         return True
 
     def has_spare(self, rank: int) -> bool:
-        """Whether a turn for work of this rank is free, and nobody waits for it."""
+        """Whether a turn for work of this rank is free, and nobody of that rank or a better one waits for it."""
         with self._lock:
             return self._spare(rank)
 
-    def hush(self, theirs: Callable[[Hashable], bool] = lambda reader: True) -> None:
-        """Somebody has asked for a picture: what can wait of the readers that are `theirs` makes room already, until it is
-        made, for `HUSH` seconds at most.
+    def hush(self, asker: str = "") -> None:
+        """A picture is asked for: what can wait of the readers whose names begin with `asker` makes room already, until it
+        is made, for `HUSH` seconds at most. Where one picture is asked for after another, what comes after all else waits
+        until that is over.
         """
-        self._theirs, self._hushed = theirs, time.monotonic() + HUSH
+        now = time.monotonic()
+        with self._lock:
+            quick = now - self._asked.get(asker, -math.inf) < QUICK
+            self._asked = {who: then for who, then in self._asked.items() if now - then < QUICK} | {asker: now}
+            self._looking = {who: end for who, end in self._looking.items() if now < end} | ({asker: now + QUICK} if quick else {})
+            self._asker, self._hushed = asker, now + HUSH
 
     def give(self, claim: Claim) -> None:
         """Hand a turn back."""
@@ -123,12 +133,12 @@ class Turns:
     def look(self, claim: Claim) -> None:
         """Hand the turn over if somebody has a better claim to it, and wait for the next. Raises as `take`."""
         now = time.monotonic()
-        hushed = claim.rank >= GROWING and now < self._hushed
-        if len(self._running) <= self.cores and now - claim.began < SLICE and not hushed:
+        asked = claim.rank >= GROWING and (now < self._hushed or self._too_soon(claim))
+        if len(self._running) <= self.cores and now - claim.began < SLICE and not asked:
             return
         self._charge(claim)
         with self._lock:
-            over = self._crowd(claim.rank) > self._room(claim.rank)
+            over = self._crowd(claim.rank) > self._room(claim.rank) or self._too_soon(claim)
             if not over and not any(self._better(other, claim) for other in self._waiting):
                 claim.began = time.monotonic()
                 return
@@ -166,7 +176,7 @@ class Turns:
                 self._had = {reader: kept for reader, kept in self._had.items() if self.had(reader) > SLICE}
 
     def _spare(self, rank: int) -> bool:
-        return not self._waiting and len(self._running) < self._room(rank)
+        return all(claim.rank > rank for claim in self._waiting) and self._crowd(rank) < self._room(rank)
 
     def _crowd(self, rank: int) -> int:
         """How many run with this rank or a better one."""
@@ -183,13 +193,21 @@ class Turns:
         readers = {claim.reader for claims in (self._running, self._waiting) for claim in claims}
         if len(readers) > 1:
             return self.cores if rank == GROWING else max(1, self.cores - 1)
-        awaited = time.monotonic() < self._hushed and all(self._theirs(reader) for reader in readers)
+        awaited = time.monotonic() < self._hushed and all(_asks(self._asker, reader) for reader in readers)
         return 0 if awaited or any(claim.rank == FIRST for claim in self._running) else self.cores
+
+    def _too_soon(self, claim: Claim) -> bool:
+        """Whether it comes after all else, and its reader is looking for a picture."""
+        if claim.rank < AFTER or not self._looking:
+            return False
+        now = time.monotonic()
+        return any(now < end and _asks(asker, claim.reader) for asker, end in self._looking.items())
 
     def _until_a_look(self, meanwhile: bool) -> float:
         """Seconds until one who waits looks again whether there is a turn."""
-        hushed = self._hushed - time.monotonic()
-        return hushed if 0.0 < hushed < MEANWHILE else MEANWHILE if meanwhile or hushed > 0.0 else PATIENCE
+        now = time.monotonic()
+        hushed, looking = self._hushed - now, any(now < end for end in list(self._looking.values()))
+        return hushed if 0.0 < hushed < MEANWHILE else MEANWHILE if meanwhile or hushed > 0.0 or looking else PATIENCE
 
     def _better(self, other: Claim, claim: Claim) -> bool:
         """Whether `other`, which waits, should have the turn of `claim`. Only within a rank: one of a better rank waits
@@ -200,7 +218,7 @@ class Turns:
     def _grant(self) -> None:
         for rank in sorted({claim.rank for claim in self._waiting}):
             while self._crowd(rank) < self._room(rank):
-                equals = [claim for claim in self._waiting if claim.rank == rank]
+                equals = [claim for claim in self._waiting if claim.rank == rank and not self._too_soon(claim)]
                 if not equals:
                     break
                 self._start(min(equals, key=lambda c: (self.had(c.reader), c.arrived)))
@@ -215,6 +233,10 @@ class Turns:
         self._running.add(claim)
         self._started = time.monotonic()
         claim.granted.set()
+
+
+def _asks(asker: str, reader: Hashable) -> bool:
+    return str(reader).startswith(asker)
 
 
 machine = Turns()

@@ -172,6 +172,7 @@ def test_what_can_wait_makes_room_as_soon_as_a_picture_is_asked_for(monkeypatch:
     until(lambda: all(work.spent > 0.02 for work in works))
     monkeypatch.setattr(turns, "PATIENCE", 1000.0)
     monkeypatch.setattr(turns, "HUSH", 1000.0)
+    monkeypatch.setattr(turns, "QUICK", 0.0)
     cores.hush()
     until(lambda: not cores._running)
     cores._hushed = time.monotonic()
@@ -182,7 +183,7 @@ def test_what_can_wait_makes_room_as_soon_as_a_picture_is_asked_for(monkeypatch:
     Work(cores, FIRST, "ann", most=0.02)
     until(lambda: len(cores._running) == 2)  # it has been made
 
-    cores.hush(lambda reader: reader == "bob")
+    cores.hush("bob")
     for _ in range(50):
         assert len(cores._running) == 2, "somebody else's picture"
         time.sleep(0.002)
@@ -196,6 +197,30 @@ def test_what_can_wait_makes_room_as_soon_as_a_picture_is_asked_for(monkeypatch:
         work.enough.set()
     cores._hushed = 0.0
     for work in works:
+        work.end()
+
+
+def test_what_comes_after_waits_until_its_reader_looks_for_no_other_picture(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(turns, "PATIENCE", 1000.0)
+    monkeypatch.setattr(turns, "HUSH", 0.0)
+    cores = Turns(4)
+    anns, bobs, growing = Work(cores, AFTER, "ann/1"), Work(cores, AFTER, "bob/1"), Work(cores, GROWING, "ann/2")
+    everything = {work.claim for work in (anns, bobs, growing)}
+    until(lambda: cores._running == everything)
+    cores.hush("ann/")
+    time.sleep(0.05)
+    assert cores._running == everything, "one picture is one picture"
+
+    monkeypatch.setattr(turns, "QUICK", 1000.0)
+    cores.hush("ann/")
+    until(lambda: cores._running == everything - {anns.claim})
+    late = Claim(cores, AFTER, "ann/1")
+    assert not cores.take_spare(late) and cores.take_spare(Claim(cores, FIRST, "ann/1")), "what waits below holds up no picture"
+
+    before = anns.spent
+    monkeypatch.setattr(cores, "_looking", {"ann/": time.monotonic()})
+    until(lambda: anns.spent > before)
+    for work in (anns, bobs, growing):
         work.end()
 
 

@@ -187,10 +187,10 @@ def test_an_inside_that_was_asked_for_comes_with_the_run_that_it_is_of(monkeypat
 
 
 def test_who_asks_for_a_picture_makes_room_among_their_own_work_alone(monkeypatch: pytest.MonkeyPatch):
-    hushed: list[Any] = []
+    hushed: list[str] = []
     monkeypatch.setattr(visit.turns.machine, "hush", hushed.append)
     visit.make_room(visit.session().partition("/")[0])
-    assert [hushed[0](reader) for reader in (visit.session(), "somebody/else", None)] == [True, False, False]
+    assert [turns._asks(hushed[0], reader) for reader in (visit.session(), "somebody/else", None)] == [True, False, False]
 
 
 def test_an_address_of_the_page_before_is_no_link_to_this_one_unless_the_reader_went_there(monkeypatch: pytest.MonkeyPatch):
