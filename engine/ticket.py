@@ -25,6 +25,8 @@ from engine import turns
 
 PIECE, BEHIND = 0.03, 0.01  # s that a piece should take; of what can wait, which then soon makes room for a picture
 GROWTH = 8  # the next piece is at most so many times as large
+WORTH, SMALL = 0.001, 2  # s before others help; items that are too small for it if more of them are done by then: two threads
+# would wait for Python more often than they compute
 _LOOK = 0.05  # s between looks of one who waits for a lock
 
 T = TypeVar("T")
@@ -139,6 +141,8 @@ class _Each(Generic[T, R]):
         self._found: dict[int, R] = {}
         self._failed: list[BaseException] = []
         self._helping: list[Future[None]] = []
+        self._all_taken = threading.Event()
+        self._small = False
         self._mine = turns.held()
         self._cores = self._mine.turns if self._mine else turns.machine
 
@@ -164,8 +168,9 @@ class _Each(Generic[T, R]):
             try:
                 i, item = self._todo.popleft()
             except IndexError:
+                self._all_taken.set()
                 return
-            if spare is None and self._todo:
+            if spare is None and self._todo and not self._small:
                 self._call_for_help()
             try:
                 self._found[i] = self._function(item)
@@ -180,6 +185,11 @@ class _Each(Generic[T, R]):
             self._helping.append(_helpers.submit(contextvars.copy_context().run, self._help_out, claim))
 
     def _help_out(self, claim: turns.Claim) -> None:
+        if self._all_taken.wait(WORTH):
+            return
+        self._small = len(self._found) > SMALL
+        if self._small:
+            return
         with turns.spare_turn(claim) as granted:
             if granted:
                 self._work(claim)

@@ -343,6 +343,27 @@ def test_each_uses_the_cores_that_nobody_needs_and_no_others():
     assert len(seen) == 1
 
 
+def test_each_hands_out_nothing_that_is_smaller_than_the_handing(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(ticket, "WORTH", 0.2)
+    seen: set[int] = set()
+
+    def note(i: int) -> int:
+        seen.add(threading.get_ident())
+        return i
+
+    with turns.turn(Claim(Turns(4))):
+        for _ in range(200):
+            assert ticket.each(note, range(8)) == list(range(8))
+        assert seen == {threading.get_ident()}
+
+        def brief(i: int) -> None:
+            busy(0.0003)
+            note(i)
+
+        ticket.each(brief, range(1000))
+    assert seen == {threading.get_ident()}
+
+
 def test_each_keeps_its_turn_where_nobody_helps():
     """A picture that calls it many times would queue behind all other work as often."""
     cores, order = Turns(1), list[str]()
