@@ -30,7 +30,7 @@ from tests.server import Server, app_script
 GROWTH = 1.0  # MB a minute
 REST = 5.0  # s after the last reader
 IDLE, WATCHED = 0.05, 3.0  # share of a core, over so many seconds
-LOOKS = 5.0  # s between two
+LOOKS = 0.5  # s between two: the least of a minute is what is kept only if one of its looks meets little under way
 NEAR = 3.0  # times what it holds, that a reader types into a box at most
 SLUGS = [entry.slug for entry in catalogue.LESSONS]
 
@@ -198,15 +198,19 @@ def left_behind(rest: Look, share: float) -> list[str]:
     return [words for words, wrong in found.items() if wrong]
 
 
-def growth(looks: list[Look]) -> float:
-    """MB a minute over the last half of the time: the slope of a straight line through the least of each minute. What is
-    under way takes a hundred MB now and none then; what is kept is there in the least, too.
+def growth(looks: list[Look]) -> tuple[float, float]:
+    """MB a minute over the last half of the time, and the standard error of that: the slope of a straight line through the
+    least of each minute. What is under way takes a hundred MB now and none then; what is kept is there in the least, too.
     """
     *last, _ = looks  # the very last: when all had left
     end = last[-1].minute
     minutes = groupby(last, key=lambda look: int(end - look.minute))
     least = [min(of_minute, key=lambda look: look.memory) for back, of_minute in minutes if back < int(end / 2)]
-    return float(np.polyfit([look.minute for look in least], [look.memory for look in least], 1)[0])
+    minute, memory = np.array([(look.minute, look.memory) for look in least]).T
+    away = minute - minute.mean()
+    slope = float(away @ memory / (away @ away))
+    left = memory - memory.mean() - slope * away
+    return slope, float(np.sqrt(left @ left / max(len(least) - 2, 1) / (away @ away)))
 
 
 def _tracebacks(said: str) -> list[str]:
@@ -222,8 +226,8 @@ def main() -> int:
     given = arguments.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         looks, wrong = asyncio.run(soak(Path(folder), given.minutes, given.users, given.seed, _say))
-    slope = growth(looks)
-    _say(f"memory over the last half: {slope:+.2f} MB a minute")
+    slope, error = growth(looks)
+    _say(f"memory over the last half: {slope:+.2f} MB a minute, standard error {error:.2f}")
     if slope > GROWTH:
         wrong.append(f"memory grows by {slope:.2f} MB a minute, more than {GROWTH:g}")
     _say("\n".join(f"WRONG: {line}" for line in wrong) or "all as it should be")

@@ -45,9 +45,7 @@ LOOK, LOOKS = 0.25, 12.0  # s between the looks of a page at its jobs; looks a s
 GONE_SECONDS = 1.0  # that a reader may be without a connection
 CLEAR_SECONDS = 1.0  # between looks for what gone readers have left behind
 ASK_SECONDS = 0.25  # between questions whether the reader is there, and to a cluster for its news
-REST = (
-    0.05  # s that a job leaves to its first picture, to be sent and drawn: all threads share one Python, and the browser has a core perhaps
-)
+REST = 0.05  # s that a job leaves to its first picture, to be sent and drawn: by one Python, and on the same cores perhaps
 WAITING_LIMIT = 1000  # jobs that may wait; more are turned away with a message
 THREADS = 256  # of first pictures, and of all else; those that wait for a turn cost their stack
 
