@@ -30,7 +30,8 @@ GROUPS: dict[str, list[str]] = {
     "ruff": ["-m", "ruff", "check", "."],
     "mypy": ["-m", "mypy"],
     "engine": [*PARALLEL, "tests/engine", "tests/datasets"],
-    "kit and lessons": [*BY_LESSON, "tests/kit", "tests/lessons", "tests/operator", *(f"tests/test_{name}.py" for name in HOUSE)],
+    # what is long and belongs to no lesson before what is short: else one process waits for the other in the end
+    "kit and lessons": [*BY_LESSON, "tests/operator", *(f"tests/test_{name}.py" for name in HOUSE), "tests/kit", "tests/lessons"],
     "exactness": [*PARALLEL, "tests/exactness"],
     "browser and chaos": [*PARALLEL, *UNTIL_BROKEN, "--dist", "worksteal", BROWSER, "tests/load"],
     "browser alone": [*PYTEST, "-m", "alone and not long", BROWSER],  # a hand that drags while a server computes
