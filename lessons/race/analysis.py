@@ -28,7 +28,7 @@ CHUNK = 200  # transitions of a whole race between two looks at the meter
 WATCHED = 4  # coordinates whose effective draws are counted
 TIMED = 5  # repetitions, of which the fastest counts
 SUMMED_PAIRS = 6  # races whose draws give the effective sample size
-TOGETHER = 2**21  # numbers in the draws of races that are run at once: each has what all that lasts longest needs
+TOGETHER = 2**21  # numbers in the draws of the pairs that are run at once, about
 
 
 def names(spec: RaceLesson) -> dict[str, str]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.load.user import play
-from tests.soak import GROWTH, Look, growth, soak
+from tests.soak import GROWTH, Look, growth, growth_between_rests, soak
 
 MINUTES, USERS = 0.5, 4
 # MB that the server may take while they are there, and once they have left. What is under way takes a hundred more for a
@@ -23,8 +24,19 @@ def test_nothing_is_left_of_readers_who_did_this_and_that(tmp_path: Path):
 
 
 def test_what_grows_to_the_end_is_told_from_what_has_grown():
+    def looks(memory):
+        return [Look(i / 12, memory(i / 12), threads=9, files=9, readers=4, jobs=1) for i in range(12 * 30 + 2)]
+
+    assert growth(looks(lambda minute: 500.0 + 2.0 * minute)) == pytest.approx(2.0)
+    assert growth(looks(lambda minute: min(500.0 + 20.0 * minute, 700.0))) == pytest.approx(0.0)
+    passing = np.random.default_rng(3)  # what is under way
+    assert growth(looks(lambda minute: 500.0 + passing.exponential(60.0))) == pytest.approx(0.0, abs=GROWTH)
+    assert growth(looks(lambda minute: 500.0 + 2.0 * minute + passing.exponential(60.0))) == pytest.approx(2.0, abs=GROWTH)
+
+
+def test_what_is_kept_at_each_rest_is_told_from_what_was_kept_once():
     def rests(memory):
         return [Look(minute, memory(minute), threads=9, files=9, readers=0, jobs=0) for minute in (5.1, 10.3, 15.4, 20.6, 25.7, 30.9)]
 
-    assert growth(rests(lambda minute: 500.0 + 2.0 * GROWTH * minute)) == pytest.approx(2.0 * GROWTH)
-    assert growth(rests(lambda minute: min(500.0 + 20.0 * minute, 800.0))) == pytest.approx(0.0)
+    assert growth_between_rests(rests(lambda minute: 500.0 + 2.0 * GROWTH * minute)) == pytest.approx(2.0 * GROWTH)
+    assert growth_between_rests(rests(lambda minute: min(500.0 + 20.0 * minute, 800.0))) == pytest.approx(0.0)
