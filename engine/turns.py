@@ -56,8 +56,7 @@ class Turns:
         self._started = time.monotonic()  # when a turn was granted last
         self._hushed = 0.0  # until then a picture is awaited
         self._asker = ""  # whose: the names of its readers begin so
-        self._asked: dict[str, float] = {}  # when each asker of late has asked
-        self._looking: dict[str, float] = {}  # and until when those who look for a picture do
+        self._asked: dict[str, tuple[float, bool]] = {}  # when each asker of late has asked, and whether soon after another
         self._had: dict[Hashable, tuple[float, float]] = {}  # CPU seconds, faded, and when that was written
 
     def take(self, claim: Claim, meanwhile: Callable[[], object] | None = None) -> None:
@@ -116,9 +115,8 @@ class Turns:
         """
         now = time.monotonic()
         with self._lock:
-            quick = now - self._asked.get(asker, -math.inf) < QUICK
-            self._asked = {who: then for who, then in self._asked.items() if now - then < QUICK} | {asker: now}
-            self._looking = {who: end for who, end in self._looking.items() if now < end} | ({asker: now + QUICK} if quick else {})
+            of_late = {who: asked for who, asked in self._asked.items() if now - asked[0] < QUICK}
+            self._asked = of_late | {asker: (now, asker in of_late)}
             self._asker, self._hushed = asker, now + HUSH
 
     def give(self, claim: Claim) -> None:
@@ -198,16 +196,17 @@ class Turns:
 
     def _too_soon(self, claim: Claim) -> bool:
         """Whether it comes after all else, and its reader is looking for a picture."""
-        if claim.rank < AFTER or not self._looking:
-            return False
+        return claim.rank == AFTER and any(_asks(asker, claim.reader) for asker in self._looking())
+
+    def _looking(self) -> list[str]:
+        """Who asks for one picture after another."""
         now = time.monotonic()
-        return any(now < end and _asks(asker, claim.reader) for asker, end in self._looking.items())
+        return [asker for asker, (then, again) in self._asked.items() if again and now - then < QUICK]
 
     def _until_a_look(self, meanwhile: bool) -> float:
         """Seconds until one who waits looks again whether there is a turn."""
-        now = time.monotonic()
-        hushed, looking = self._hushed - now, any(now < end for end in list(self._looking.values()))
-        return hushed if 0.0 < hushed < MEANWHILE else MEANWHILE if meanwhile or hushed > 0.0 or looking else PATIENCE
+        hushed = self._hushed - time.monotonic()
+        return hushed if 0.0 < hushed < MEANWHILE else MEANWHILE if meanwhile or hushed > 0.0 or self._looking() else PATIENCE
 
     def _better(self, other: Claim, claim: Claim) -> bool:
         """Whether `other`, which waits, should have the turn of `claim`. Only within a rank: one of a better rank waits

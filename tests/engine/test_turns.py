@@ -218,7 +218,7 @@ def test_what_comes_after_waits_until_its_reader_looks_for_no_other_picture(monk
     assert not cores.take_spare(late) and cores.take_spare(Claim(cores, FIRST, "ann/1")), "what waits below holds up no picture"
 
     before = anns.spent
-    monkeypatch.setattr(cores, "_looking", {"ann/": time.monotonic()})
+    monkeypatch.setattr(turns, "QUICK", 0.0)
     until(lambda: anns.spent > before)
     for work in (anns, bobs, growing):
         work.end()
