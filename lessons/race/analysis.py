@@ -173,7 +173,8 @@ def _lane(spec: RaceLesson, target: Target, racer: str, cost: Array) -> Lane:
     place, running, count = np.empty(0), np.empty(0), np.empty(0, dtype=np.int64)
     some = np.unique(np.linspace(0, target.dim - 1, min(WATCHED, target.dim)).astype(int))
     for recording, pair, c in _each_pair(spec, target, racer, float(cost[-1])):
-        spent = np.cumsum(prices(spec, recording, racer)[c])
+        called = calls(recording, racer)[c]
+        spent = np.cumsum(called * price_of_a_call(spec, racer))
         before = _tuning(spec, recording, racer)[c]
         made = np.searchsorted(spent + (before if spec.tuning == "charged" else 0.0), cost, side="right").astype(np.int64)
         n = int(made[-1])
@@ -183,7 +184,7 @@ def _lane(spec: RaceLesson, target: Target, racer: str, cost: Array) -> Lane:
             averages = sums / made[:, None]
             error[:, pair] = np.sqrt((((averages - scored.expected[:, None]) / scored.scale[:, None]) ** 2).mean(axis=2))
         draws[pair], tuning[pair] = n, int(recording.warmup_gradient_evaluations[c]) if racer == "nuts" else 0
-        evaluations[pair] = int(calls(recording, racer)[c, :n].sum())
+        evaluations[pair] = int(called[:n].sum())
         accept.append(float(recording.accept_prob[c, :n].mean()) if n else math.nan)
         divergences += int(recording.divergent[c, :n].sum())
         if racer == "nuts" and recording.draws.shape[1]:
@@ -253,7 +254,7 @@ def _run(spec: RaceLesson, target: Target, racer: str, pairs: range, spent: floa
     while left.max() > 0 and not run.done:
         done = run.completed
         run.advance(piece if racer == "nuts" else max(piece, math.ceil(left.max() / price_of(spec, target, racer))))
-        left -= prices(spec, run.recording(), racer)[:, done:].sum(axis=1)
+        left -= calls(run.recording(), racer)[:, done:].sum(axis=1) * price_of_a_call(spec, racer)
     if whole and run.completed == 0:  # tuning has eaten the budget: one draw to know the step size by, which does not count
         run.advance(1)
     return run.recording()
@@ -266,18 +267,18 @@ def _starts(spec: RaceLesson, target: Target, pairs: int) -> Array | None:
     return np.concatenate([draw(np.random.Generator(np.random.SFC64([spec.seed, pair])), 1) for pair in range(pairs)])
 
 
-def calls(recording: Recording, racer: str) -> NDArray[np.int64]:
+def calls(recording: Recording, racer: str) -> NDArray[np.int32]:
     """(chains, draws) charged calls of the target of each transition. A draw from a conditional counts as one call, though
     it makes none: a sweep of Gibbs then costs as many as there are coordinates."""
     settings = recording.run.method
     if racer == "gibbs" and settings.update == "conditional":
-        return np.full(recording.draws.shape[:2], recording.dim)
-    return recording.gradient_evaluations.astype(np.int64)
+        return np.broadcast_to(np.int32(recording.dim), recording.draws.shape[:2])
+    return recording.gradient_evaluations
 
 
-def prices(spec: RaceLesson, recording: Recording, racer: str) -> Array:
-    """(chains, draws) what each transition costs."""
-    return calls(recording, racer).astype(np.float64) * (spec.gradient_price if racer in ("hmc", "nuts") else 1.0)
+def price_of_a_call(spec: RaceLesson, racer: str) -> float:
+    """What one charged call costs: that of the density 1."""
+    return spec.gradient_price if racer in ("hmc", "nuts") else 1.0
 
 
 def price_of(spec: RaceLesson, target: Target, racer: str) -> float:
