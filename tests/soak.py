@@ -37,9 +37,11 @@ NEAR = 3.0  # times what it holds, that a reader types into a box at most
 SLUGS = [entry.slug for entry in catalogue.LESSONS]
 
 # The server writes into a file how many jobs it has. Where a file asks for it, it looks for garbage that refers to itself,
-# which Python else does once enough is made anew: what is left then is what is kept.
+# which Python else does once enough is made anew: what is left then is what is kept. It writes what that is: results in
+# MB, and readers who could still come back.
 COUNT_JOBS = """
 import gc, os, threading, time
+from streamlit import runtime
 from app.kit import jobs
 from engine import kept
 def count():
@@ -47,6 +49,8 @@ def count():
         if os.path.exists({path!r} + ".collect"):
             gc.collect()
             kept._trim()
+            with open({path!r} + ".kept", "w") as file:
+                file.write(f"{{kept.store.bytes / 1e6:.0f}} {{len(runtime.get_instance()._session_mgr.list_sessions())}}")
             os.remove({path!r} + ".collect")
         with open({path!r} + ".new", "w") as file:
             file.write(str(sum(job.active for job in list(jobs.pool()._slots.values()))))
@@ -206,7 +210,9 @@ async def soak(folder: Path, minutes: float, users: int, seed: int, rests: int =
             while asked.exists():
                 await asyncio.sleep(0.1)
             found.kept.append(look())
-            say(f"{now}; {share:.1%} of a core, {REST + WATCHED:.0f} s after {tally.visits} visits; {found.kept[-1].memory:.0f} MB kept")
+            results, sessions = counted.with_name(f"{counted.name}.kept").read_text().split()
+            say(f"{now}; {share:.1%} of a core, {REST + WATCHED:.0f} s after {tally.visits} visits")
+            say(f"kept: {found.kept[-1].memory:.0f} MB, {results} MB of them results, and {sessions} readers who may come back")
             found.wrong += left_behind(now, share)
         found.wrong += [*sorted(set(tally.faults)), *_tracebacks(server.said())]
         return found

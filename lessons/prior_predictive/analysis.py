@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from datasets.six import SIX, Curve, own_curve, six_points
 from engine.diagnostics import Summary, summarise
 from engine.kept import kept
-from engine.networks.prior import Prior
+from engine.networks.prior import CHUNK, Prior
 from engine.networks.process import LimitPosterior, limit_posterior
 from engine.rejection import Rejection, Walk, Weighted, importance, reject, walk
-from lessons.prior_predictive.spec import REACH, WIDER, X_RANGE, PriorSpec
+from lessons.prior_predictive.spec import REACH, X_RANGE, PriorSpec
 
 Array = NDArray[np.float64]
 
@@ -23,6 +23,7 @@ SLICE = 41  # of a slice through the kernel
 COMPARED = ((4, 1), (16, 1), (64, 1), (4, 3), (16, 3), (64, 3))  # (width, depth) of the six networks
 FIRST = 60  # networks of a rejection run that are shown one by one
 BATCHES = 90  # and so many steps for all others
+BEGINNING = CHUNK  # of them, in the first picture of one that grows
 CHAINS = 4
 WARM = 0.2  # of a walk
 KEPT = 500  # states of each chain
@@ -30,6 +31,7 @@ LONGER = 5  # times, the chains that are judged
 STEPS, PER_STEP = 100, 20  # of the picture of the wide limit, and states of the chains that each adds
 WATCHED = (0.15, 0.5, 0.9)  # inputs where posteriors are compared
 WEIGHTED = 400_000  # networks of the importance-sampling estimate
+FAR = 60.0  # -log of a likelihood ratio that adds nothing to a mean
 
 
 # Functions of the prior -----------------------------------------------------------------------------------------------
@@ -138,9 +140,30 @@ class Tested:
 @kept
 def tested(spec: PriorSpec) -> Tested:
     """The rejection run of the page."""
+    return _tested(spec, spec.tries)
+
+
+def beginning(spec: PriorSpec) -> Tested:
+    """As much of the run as is known at once. A bound that is observed may only rise as more are tested: what it rejects
+    stays rejected, and only that is shown.
+    """
+    if spec.tries <= BEGINNING:
+        return tested(spec)
+    first = _tested(spec, BEGINNING)
+    if spec.bound != "observed":
+        return first
+    steps = int(np.searchsorted(first.times, np.argmax(first.run.accepted), side="right"))
+    if not steps:
+        return tested(spec)
+    shown = first.times[:steps], first.candidates[:steps], first.residual_ends[:steps], first.accepted_curves[:0]
+    return Tested(first.run, *shown, first.seconds)
+
+
+def _tested(spec: PriorSpec, tries: int) -> Tested:
     prior, data, at = spec.prior(), data_of(spec), times(spec.tries)
+    at = at[at <= tries]
     begin = time.perf_counter()
-    run = reject(prior, data.x, data.y, spec.noise_sd, spec.tries, spec.seed, spec.bound, at - 1)
+    run = reject(prior, data.x, data.y, spec.noise_sd, tries, spec.seed, spec.bound, at - 1)
     seconds = time.perf_counter() - begin
     grid = wide_grid()
     ends = prior.values(run.shown, data.x) if len(data.x) else np.empty((len(at), 0))
@@ -217,17 +240,14 @@ class Walked:
 
 
 @kept
-def wider(spec: PriorSpec) -> list[Walked]:
-    """What the chains over networks of ever more units say of f, as their states come in."""
-    found = []
-    for width in WIDER:
-        one = at_width(spec, width)
-        weights = chains(one).run.weights.swapaxes(0, 1).reshape(-1, one.prior().dim)[: STEPS * PER_STEP]
-        curves = one.prior().values(weights, wide_grid())
-        count = np.arange(PER_STEP, len(curves) + 1, PER_STEP)
-        once, twice = (np.cumsum(values, axis=0)[count - 1] / count[:, None] for values in (curves, curves**2))
-        found.append(Walked(width, curves[count - 1], once, np.sqrt(np.maximum(twice - once**2, 0.0)), count))
-    return found
+def walked(spec: PriorSpec, width: int) -> Walked:
+    """What the chains over networks of `width` units say of f, as their states come in."""
+    one = at_width(spec, width)
+    weights = chains(one).run.weights.swapaxes(0, 1).reshape(-1, one.prior().dim)[: STEPS * PER_STEP]
+    curves = one.prior().values(weights, wide_grid())
+    count = np.arange(PER_STEP, len(curves) + 1, PER_STEP)
+    once, twice = (np.cumsum(values, axis=0)[count - 1] / count[:, None] for values in (curves, curves**2))
+    return Walked(width, curves[count - 1], once, np.sqrt(np.maximum(twice - once**2, 0.0)), count)
 
 
 def distances(walked: Walked, limit: LimitPosterior) -> Array:
@@ -244,14 +264,20 @@ def weighted(spec: PriorSpec) -> Weighted:
     return importance(prior, data.x, data.y, spec.noise_sd, number, spec.seed ^ 0x5EED5EED, np.array(WATCHED))
 
 
-def expected_survivors(run: Rejection, noise_sd: float) -> Array:
-    """(points + 1,) survivors to expect of all tested after 0, 1, ... points, by the exact bound."""
-    return np.array([np.exp(run.log_ratio(noise_sd, n)).sum() for n in range(len(run.squares))])
+def expected_survivors(run: Rejection, noise_sd: float, tries: int) -> Array:
+    """(points + 1,) survivors to expect of `tries` networks after 0, 1, ... points, by the exact bound."""
+    return np.array([_share(squares, noise_sd) for squares in run.squares]) * tries
 
 
-def survivors_by_noise(run: Rejection, noise: Array) -> Array:
-    """Survivors to expect of all tested, by all points and the exact bound, for each noise sd (n,)."""
-    return np.array([np.exp(run.log_ratio(float(sd))).sum() for sd in noise])
+def survivors_by_noise(run: Rejection, noise: Array, tries: int) -> Array:
+    """Survivors to expect of `tries` networks, by all points and the exact bound, for each noise sd (n,)."""
+    return np.array([_share(run.squares[-1], float(sd)) for sd in noise]) * tries
+
+
+def _share(squares: Array, sd: float) -> float:
+    """Mean likelihood over its largest possible value, of networks with these sums of squares (n,)."""
+    near = squares[squares < FAR * 2.0 * sd**2]
+    return float(np.exp(-near / (2.0 * sd**2)).sum()) / len(squares)
 
 
 @kept

@@ -7,7 +7,7 @@ from engine.networks import prior, process
 from engine.readable.rejection import rejection as readable
 from lessons.prior_predictive import evidence
 from lessons.prior_predictive.questions import QUESTIONS
-from lessons.prior_predictive.scenes import PREVIEWS, scene
+from lessons.prior_predictive.scenes import PREVIEWS, grow, scene
 from lessons.prior_predictive.spec import SCENARIOS, WIDER, WORDS, PriorSpec
 
 
@@ -76,6 +76,7 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    grow=grow,
     previews=PREVIEWS,
     kernels=evidence.kernels,
     audit=evidence.audit,

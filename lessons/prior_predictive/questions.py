@@ -75,7 +75,7 @@ def survivors_answer(spec: PriorSpec) -> int:
 def survivors_explain(spec: PriorSpec) -> Said:
     """With the counts by number of points."""
     tested = analysis.tested(spec)
-    expected = analysis.expected_survivors(tested.run, spec.noise_sd)
+    expected = analysis.expected_survivors(tested.run, spec.noise_sd, spec.tries)
     counts = ", ".join(f"{value:,.0f}" for value in expected[1:])
     return say(survivors=tested.number, expected=counts, ess=np.nanmin(analysis.summary(spec).ess_bulk))
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -38,12 +39,33 @@ PREVIEWS = dict.fromkeys(("noise_sd", "weight_sd", "bias_sd", "out_sd", "out_bia
 
 def scene(spec: PriorSpec, window: int | None) -> bytes:
     """The picture of the view. `window` is not used: a transition has no inside beyond its phases."""
-    return {"functions": _functions, "compare": _compare, "rejection": _rejection, "limit": _limit}[spec.view](spec).encode()
+    if spec.view == "rejection":
+        return _rejection(spec, analysis.tested(spec), analysis.chains(spec)).encode()
+    if spec.view == "limit":
+        return _limit(spec, [analysis.walked(spec, width) for width in WIDER]).encode()
+    return (_functions if spec.view == "functions" else _compare)(spec).encode()
 
 
-def _new(spec: PriorSpec, steps: int, label: str, phases: tuple[Phase, ...], rate: float) -> Scene:
+def grow(spec: PriorSpec, job: Any) -> bytes | None:
+    """The same, with pictures of what is known while networks are tested and chains walk."""
+    for picture in _beginnings(spec):
+        if job.is_set():
+            return None
+        job.publish(picture.encode())
+    return None if job.is_set() else scene(spec, None)
+
+
+def _beginnings(spec: PriorSpec) -> Iterator[Scene]:
+    if spec.view == "rejection" and analysis.chains.peek(spec) is None:
+        yield _rejection(spec, analysis.beginning(spec), None)
+    if spec.view == "limit" and analysis.walked.peek(spec, WIDER[-1]) is None:
+        for number_of in range(1, len(WIDER)):
+            yield _limit(spec, [analysis.walked(spec, width) for width in WIDER[:number_of]])
+
+
+def _new(spec: PriorSpec, steps: int, label: str, phases: tuple[Phase, ...], rate: float, total: int | None = None) -> Scene:
     run = hashlib.blake2b(repr(spec).encode(), digest_size=12).hexdigest()
-    return Scene(run=run, steps=steps, label=label, phases=phases, rate=rate, theme=theme.palette())
+    return Scene(run=run, steps=steps, label=label, phases=phases, rate=rate, total=total, theme=theme.palette())
 
 
 # Functions of one prior -----------------------------------------------------------------------------------------------
@@ -250,15 +272,16 @@ def _running_sd(values: Array) -> Array:
 # Ever wider networks, given data --------------------------------------------------------------------------------------
 
 
-def _limit(spec: PriorSpec) -> Scene:
-    walked, grid = analysis.wider(spec), analysis.wide_grid()
+def _limit(spec: PriorSpec, walked: list[analysis.Walked]) -> Scene:
+    """`walked` : of all widths, or of the first ones."""
+    grid = analysis.wide_grid()
     limit = analysis.limit_of(spec, grid)
     picture = _new(spec, len(walked[0].count), WORDS.phrase("stage.picture_of_limit"), (), rate=10.0)
-    for number_of, each in enumerate(walked):
+    for number_of, width in enumerate(WIDER):
         first, column, row = number_of == 0, number_of % 2, number_of // 2
         panel = picture.panel(
-            f"given-{each.width}",
-            title=", ".join([counted("unit", each.width), *([counted("layer", spec.depth)] if spec.depth > 1 else [])]),
+            f"given-{width}",
+            title=", ".join([counted("unit", width), *([counted("layer", spec.depth)] if spec.depth > 1 else [])]),
             x=Axis(WORDS.phrase("stage.x") if row else "", *X_RANGE),
             y=Axis("" if column else WORDS.phrase("stage.f_and_y"), *(Y_RANGE if spec.data == "points" else LEARNT)),
             place=(column, row, 1, 1),
@@ -267,26 +290,31 @@ def _limit(spec: PriorSpec) -> Scene:
         )
         band = (limit.mean - limit.sd, limit.mean + limit.sd)
         panel.line(grid, limit.mean, band=band, role="truth", dash=True, width=2.0, label=WORDS.phrase("stage.limit") if first else None)
-        shown = Show("upto", last=12, fade=True)
-        panel.line(
-            grid,
-            each.curves,
-            show=shown,
-            role="posterior",
-            width=1.0,
-            alpha=0.35,
-            label=WORDS.phrase("stage.newest_networks") if first else None,
-        )
-        panel.line(grid, each.mean, show="at", role="posterior", width=3.0, label=WORDS.phrase("stage.networks_mean") if first else None)
-        for edge, name in ((each.mean - each.sd, WORDS.phrase("stage.networks_band")), (each.mean + each.sd, None)):
-            panel.line(grid, edge, show="at", role="posterior", width=1.6, dash=True, label=name if first else None)
+        if number_of < len(walked):
+            _networks(panel, grid, walked[number_of], named=first)
         _points(panel, spec, everywhere=not first)
     _distance(picture, walked, np.stack([analysis.distances(each, limit) for each in walked], axis=1))
     return picture
 
 
+def _networks(panel: Panel, grid: Array, each: analysis.Walked, named: bool) -> None:
+    """Networks of one width: the newest, and mean and sd of all so far."""
+    panel.line(
+        grid,
+        each.curves,
+        show=Show("upto", last=12, fade=True),
+        role="posterior",
+        width=1.0,
+        alpha=0.35,
+        label=WORDS.phrase("stage.newest_networks") if named else None,
+    )
+    panel.line(grid, each.mean, show="at", role="posterior", width=3.0, label=WORDS.phrase("stage.networks_mean") if named else None)
+    for edge, name in ((each.mean - each.sd, WORDS.phrase("stage.networks_band")), (each.mean + each.sd, None)):
+        panel.line(grid, edge, show="at", role="posterior", width=1.6, dash=True, label=name if named else None)
+
+
 def _distance(picture: Scene, walked: list[analysis.Walked], apart: Array) -> None:
-    """How far from the limit networks of each width are, apart (steps, widths, 2), and the card and table of it."""
+    """How far from the limit networks of each width are, `apart` (steps, widths, 2), and the card and table of it."""
     least = max(0.7 * float(apart[-1].min()), 1e-4)
     ticks = [(float(width), str(width)) for width in WIDER]
     panel = picture.panel(
@@ -297,7 +325,7 @@ def _distance(picture: Scene, walked: list[analysis.Walked], apart: Array) -> No
         place=(2, 0, 1, 2),
         height=520,
     )
-    widths = np.array(WIDER, dtype=np.float64)
+    widths = np.array([each.width for each in walked], dtype=np.float64)
     looks = (WORDS.phrase("stage.of_mean"), "posterior", "circle"), (WORDS.phrase("stage.of_sd"), "highlight", "diamond")
     for column, (name, role, shape) in enumerate(looks):
         values = np.maximum(apart[:, :, column], least)
@@ -307,21 +335,25 @@ def _distance(picture: Scene, walked: list[analysis.Walked], apart: Array) -> No
             panel.points(at, show="at", role=role, shape=shape, size=4)
     count = walked[0].count
     for column, name in enumerate(("mean", "sd")):
-        gaps: dict[str, Any] = {f"w{place}": apart[:, place, column] for place in range(len(WIDER))}
-        parts = ", ".join(WORDS.phrase("stage.off_with", place=place, units=counted("unit", width)) for place, width in enumerate(WIDER))
+        gaps: dict[str, Any] = {f"w{place}": apart[:, place, column] for place in range(len(walked))}
+        parts = ", ".join(WORDS.phrase("stage.off_with", place=i, units=counted("unit", each.width)) for i, each in enumerate(walked))
         picture.readout(name, WORDS.phrase(f"stage.{name}_off_card", parts=parts), n=count, **gaps)
-    picture.say(WORDS.phrase("stage.said_of_limit"), n=count, first=apart[:, 0, 0], last=apart[:, -1, 0])
-    columns = {f"{name}, {width} units": apart[:, place, i] for place, width in enumerate(WIDER) for i, name in enumerate(("mean", "sd"))}
+    if len(walked) == len(WIDER):
+        picture.say(WORDS.phrase("stage.said_of_limit"), n=count, first=apart[:, 0, 0], last=apart[:, -1, 0])
+    columns = {
+        f"{name}, {each.width} units": apart[:, place, i] for place, each in enumerate(walked) for i, name in enumerate(("mean", "sd"))
+    }
     picture.table({"networks": count, **columns})
 
 
 # Rejection ------------------------------------------------------------------------------------------------------------
 
 
-def _rejection(spec: PriorSpec) -> Scene:
-    tested, data, grid = analysis.tested(spec), analysis.data_of(spec), analysis.wide_grid()
-    at = tested.times
-    picture = _new(spec, len(at), WORDS.phrase("stage.picture_of_rejection"), TESTS, rate=6.0)
+def _rejection(spec: PriorSpec, tested: Tested, posterior: analysis.Chains | None) -> Scene:
+    """`tested` : all networks, or the first ones; `posterior` : by chains, once it is known."""
+    data, grid = analysis.data_of(spec), analysis.wide_grid()
+    steps, total = len(tested.times), len(analysis.times(spec.tries))
+    picture = _new(spec, steps, WORDS.phrase("stage.picture_of_rejection"), TESTS, rate=6.0, total=total if steps < total else None)
     panel = picture.panel(
         "functions",
         title=WORDS.phrase("stage.rejection"),
@@ -331,22 +363,22 @@ def _rejection(spec: PriorSpec) -> Scene:
         height=420,
         editable=_editable(spec),
     )
-    posterior = analysis.chains(spec)
-    panel.line(
-        grid,
-        posterior.mean,
-        band=(posterior.mean - posterior.sd, posterior.mean + posterior.sd),
-        role="truth",
-        dash=True,
-        width=2.0,
-        label=WORDS.phrase("stage.by_chain"),
-    )
+    if posterior is not None:
+        panel.line(
+            grid,
+            posterior.mean,
+            band=(posterior.mean - posterior.sd, posterior.mean + posterior.sd),
+            role="truth",
+            dash=True,
+            width=2.0,
+            label=WORDS.phrase("stage.by_chain"),
+        )
     _accepted(panel, tested, grid)
     _candidate(panel, tested, data, grid)
     _points(panel, spec)
     _survivors(picture, spec, tested)
     _noise(picture, spec, tested)
-    _count(picture, tested)
+    _count(picture, spec, tested)
     _test_arithmetic(picture, spec, tested)
     return picture
 
@@ -445,7 +477,7 @@ def _survivors(picture: Scene, spec: PriorSpec, tested: Tested) -> None:
     for n in range(points + 1):
         ratio = run.log_ratio(spec.noise_sd, n)
         scale = {"exact": 0.0, "observed": -ratio.max(), "undivided": run.log_scale * n / max(points, 1)}[spec.bound]
-        left.append(np.cumsum(logs < ratio + scale)[tested.times - 1])
+        left.append(np.searchsorted(np.flatnonzero(logs < ratio + scale), tested.times))
     counts = np.column_stack(left).astype(float)
     panel = picture.panel(
         "survivors",
@@ -456,7 +488,7 @@ def _survivors(picture: Scene, spec: PriorSpec, tested: Tested) -> None:
         height=205,
     )
     number_of = np.arange(points + 1.0)
-    expected = analysis.expected_survivors(run, spec.noise_sd)
+    expected = analysis.expected_survivors(run, spec.noise_sd, spec.tries)
     panel.line(number_of, np.maximum(expected, 0.5), role="truth", dash=True, label=WORDS.phrase("stage.expected"))
     panel.line(number_of, np.where(counts > 0, counts, np.nan), show="at", role="posterior", width=2.0)
     for n in range(points + 1):
@@ -466,7 +498,7 @@ def _survivors(picture: Scene, spec: PriorSpec, tested: Tested) -> None:
 
 def _noise(picture: Scene, spec: PriorSpec, tested: Tested) -> None:
     noise = np.geomspace(0.02, 1.0, 13)
-    left = analysis.survivors_by_noise(tested.run, noise)
+    left = analysis.survivors_by_noise(tested.run, noise, spec.tries)
     low = max(float(left.min()), 1e-3)
     panel = picture.panel(
         "noise",
@@ -481,13 +513,14 @@ def _noise(picture: Scene, spec: PriorSpec, tested: Tested) -> None:
     panel.rule(y=1.0, role="reject", dash=True, label=WORDS.phrase("stage.single"))
 
 
-def _count(picture: Scene, tested: Tested) -> None:
+def _count(picture: Scene, spec: PriorSpec, tested: Tested) -> None:
     at, total = tested.times.astype(float), np.cumsum(tested.run.accepted)[tested.times - 1].astype(float)
+    of_all = float(total[-1]) * spec.tries / tested.run.tried
     panel = picture.panel(
         "count",
         title=WORDS.phrase("stage.count"),
-        x=Axis(WORDS.phrase("stage.tested"), 1, float(at[-1]), log=True),
-        y=Axis(WORDS.phrase("stage.number_accepted"), 0, max(float(total[-1]) * 1.1, 1.0)),
+        x=Axis(WORDS.phrase("stage.tested"), 1, spec.tries, log=True),
+        y=Axis(WORDS.phrase("stage.number_accepted"), 0, max(of_all * 1.1, 1.0)),
         place=(0, 2, 3, 1),
         height=140,
     )

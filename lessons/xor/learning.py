@@ -40,6 +40,7 @@ FRAMES = 44  # maps of a whole run
 WARM_FRAMES = 10  # of them at most before the averages begin
 FIRST = EVERY  # states of the first picture, so that each can be stepped to …
 FIRST_WORK = 6e7  # … or fewer, where they cost more than this
+BEGINNING = 60  # of them, that are shown while the rest is made
 BLOCK = 500  # states taken at once, at most: their predictions at the points need a few MB
 CENTRE = np.zeros((1, 2))
 INFINITE_PRIOR = 1000.0  # the widest prior a network takes: weights of a sampler that forgot the prior fit in
@@ -325,7 +326,12 @@ def _bytes(maps: Uncertainty) -> tuple[NDArray[np.uint8], ...]:
 @kept
 def first_look(spec: XorSpec) -> Learning:
     """The chain as far as the first picture shows it. Shared: not to be advanced."""
+    return started(spec, first_states(spec))
+
+
+def started(spec: XorSpec, states: int) -> Learning:
+    """The chain up to so many states; the picture's MAP is found beside it."""
     learning = Learning(spec)
-    parts: list[Callable[[], object]] = [partial(learning.advance, first_states(spec)), partial(modes, spec)]
-    each(lambda part: part(), parts)  # the picture's MAP is found beside the chain
+    parts: list[Callable[[], object]] = [partial(learning.advance, states), partial(modes, spec)]
+    each(lambda part: part(), parts)
     return learning

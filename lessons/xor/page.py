@@ -9,7 +9,7 @@ from lessons.xor.figures import diagnostics, panels
 from lessons.xor.learning import Learning, data_of, first_look, predicted
 from lessons.xor.proof import audit, checks, kernels
 from lessons.xor.questions import QUESTIONS
-from lessons.xor.scenes import PREVIEWS, live, scene
+from lessons.xor.scenes import PREVIEWS, grow, live, scene
 from lessons.xor.spec import CLASSES, MAX_POINTS, SCENARIOS, WORDS, XorSpec
 
 
@@ -54,6 +54,7 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    grow=grow,
     previews=PREVIEWS,
     recording=lambda spec: first_look(spec).run.recording(),
     predicted=lambda spec: predicted(spec, first_look(spec).run.recording().draws) if len(data_of(spec)[1]) else None,

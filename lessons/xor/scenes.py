@@ -15,7 +15,7 @@ from app.kit.text import minus
 from engine.networks.predictive import probabilities
 from engine.scores import binary_entropy
 from engine.spec import SpecError
-from lessons.xor.learning import CELLS, Learning, Maps, first_look, first_states, modes, plane, scores
+from lessons.xor.learning import BEGINNING, CELLS, Learning, Maps, first_look, first_states, modes, plane, scores, started
 from lessons.xor.spec import CLASSES, MAX_POINTS, REACH, WORDS, XorSpec
 
 Array = NDArray[np.float64]
@@ -40,6 +40,13 @@ def scene(spec: XorSpec, window: int | None) -> bytes:
     return picture(first_look(spec), growing=False)
 
 
+def grow(spec: XorSpec, job: Any) -> bytes | None:
+    """The same, with a picture of its beginning while the rest is sampled."""
+    if first_look.peek(spec) is None and first_states(spec) > BEGINNING:
+        job.publish(picture(started(spec, BEGINNING), growing=True))
+    return None if job.is_set() else scene(spec, None)
+
+
 def live(spec: XorSpec):
     """The body of the long run: the same chain, sampled on to its last state."""
 
@@ -60,15 +67,16 @@ def chunk(spec: XorSpec) -> int:
 
 
 def picture(learning: Learning, growing: bool) -> bytes:
-    """The scene of a chain as far as it has come."""
+    """The scene of a chain as far as it has come; `growing`: more of it comes by itself."""
     spec, shown, frames = learning.spec, learning.shown(), learning.frame_at()
+    all_steps = len(learning.times) if learning.states > first_states(spec) else _first_steps(learning)
     made = Scene(
         run=hashlib.blake2b(repr(spec).encode(), digest_size=12).hexdigest(),
         steps=len(frames),
         label=WORDS.phrase("stage.picture", units=spec.units, data=WORDS.phrase(f"data.{spec.data}", points=len(spec.points))),
         rate=RATE,
         autoplay=True,
-        total=len(learning.times) if growing else None,
+        total=all_steps if growing else None,
         theme=theme.palette(),
     )
     maps = learning.maps()
@@ -178,7 +186,7 @@ def traces(made: Scene, learning: Learning, shown: dict[str, Array]) -> None:
     """The log posterior and the points right against the number of the state, from the start on."""
     spec = learning.spec
     state = shown["state"].astype(float)
-    last = spec.draws if learning.states > first_states(spec) else learning.states
+    last = spec.draws if learning.states > first_states(spec) else first_states(spec)
     numbered = Axis(WORDS.phrase("stage.state"), 1, last, log=True)
     posterior = shown["likelihood"] + shown["prior"]
     alone = not len(learning.x)
@@ -189,7 +197,7 @@ def traces(made: Scene, learning: Learning, shown: dict[str, Array]) -> None:
     burn_rule(panel, spec)
     if alone:
         return
-    first, places = int((learning.times <= first_states(spec)).sum()), ((6, 4, 7, 1), (13, 4, 7, 1))
+    first, places = _first_steps(learning), ((6, 4, 7, 1), (13, 4, 7, 1))
     for panel in pictures.performance_panels(made, state, numbered, scores(shown), first=first, places=places, height=132):
         burn_rule(panel, spec)
 
@@ -200,11 +208,16 @@ def burn_rule(panel: Panel, spec: XorSpec) -> None:
         panel.rule(x=float(spec.burn), role="highlight", dash=True, label=WORDS.phrase("stage.burn"))
 
 
+def _first_steps(learning: Learning) -> int:
+    """Steps of the first picture."""
+    return int((learning.times <= first_states(learning.spec)).sum())
+
+
 def _range(learning: Learning, posterior: Array) -> tuple[float, float]:
     """Limits of the log posterior's axis, from the first picture so that they stay as the run grows. The climb may
     begin below them.
     """
-    first = posterior[: int((learning.times <= first_states(learning.spec)).sum())]
+    first = posterior[: _first_steps(learning)]
     settled = first[len(first) // 2 :]
     first, settled = (part[np.abs(part) < FARTHEST] for part in (first, settled))
     if not len(settled):

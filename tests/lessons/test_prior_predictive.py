@@ -15,7 +15,7 @@ from engine.networks.process import limit_posterior
 from engine.spec import SpecError
 from lessons.prior_predictive import analysis, evidence, questions, scenes
 from lessons.prior_predictive.spec import SCENARIOS, STANDARD, THESIS, WIDER, PriorSpec
-from tests.lessons.pages import MOST_BYTES, NEVER, page, says, verdicts
+from tests.lessons.pages import MOST_BYTES, NEVER, Job, page, says, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
 SHORT = THESIS.replace(tries=20_000)
@@ -68,9 +68,9 @@ def test_the_thesis_prior_is_the_one_of_its_code():
 
 def test_survivors_fall_with_points_and_rise_with_noise():
     run = analysis.tested(SHORT.replace(used=6)).run
-    by_points = analysis.expected_survivors(run, 0.1)
+    by_points = analysis.expected_survivors(run, 0.1, run.tried)
     assert (np.diff(by_points) < 0).all() and by_points[0] == 20_000
-    assert (np.diff(analysis.survivors_by_noise(run, np.geomspace(0.02, 1, 5))) > 0).all()
+    assert (np.diff(analysis.survivors_by_noise(run, np.geomspace(0.02, 1, 5), run.tried)) > 0).all()
 
 
 # Scenes ---------------------------------------------------------------------------------------------------------------
@@ -131,6 +131,53 @@ def test_the_mean_on_the_stage_is_that_of_the_accepted():
     assert counted[-1] == tested.number > 20
     assert mean[-1] == pytest.approx(tested.accepted_curves.mean(axis=0), abs=1e-12)
     assert sd[-1] == pytest.approx(tested.accepted_curves.std(axis=0), abs=1e-7)
+
+
+@pytest.mark.parametrize("bound", ["exact", "undivided"])
+def test_a_picture_of_the_first_networks_goes_ahead_of_the_rest(bound):
+    spec, job, again = THESIS.replace(bound=bound, seed=4711), Job(), Job()
+    whole = scenes.grow(spec, job)
+    (before, began), (after, ended) = decode(job.blobs[0]), decode(whole)
+    assert whole == scenes.scene(spec, None) and len(job.blobs) == 1
+    assert before["run"] == after["run"] and before["steps"] < before["total"] == after["steps"] and after["total"] is None
+    for old, new in zip(before["table"], after["table"], strict=True):
+        np.testing.assert_array_equal(began[old["values"]], ended[new["values"]][: before["steps"]])
+    assert scenes.grow(spec, again) == whole and not again.blobs
+
+
+@pytest.mark.parametrize("seed", [1, 7, 4711])
+def test_what_the_best_of_the_first_networks_rejects_stays_rejected(seed):
+    spec, job = BY_ID["six-points"].replace(seed=seed), Job()
+    whole = scenes.grow(spec, job)
+    (before, began), (after, ended) = decode(job.blobs[0]), decode(whole)
+    accepted = [
+        arrays[column["values"]]
+        for header, arrays in ((before, began), (after, ended))
+        for column in header["table"]
+        if column["name"] == "accepted so far"
+    ]
+    assert whole == scenes.scene(spec, None) and 0 < before["steps"] < after["steps"] == before["total"]
+    assert not accepted[0].any() and not accepted[1][: before["steps"]].any() and accepted[1][-1] > 0
+
+
+def test_what_the_first_networks_let_expect_is_what_all_find():
+    few, all_of_them = analysis.beginning(THESIS).run, analysis.tested(THESIS).run
+    expected, found = (analysis.expected_survivors(run, THESIS.noise_sd, THESIS.tries) for run in (few, all_of_them))
+    weights = np.exp(few.log_ratio(THESIS.noise_sd))
+    error = THESIS.tries * weights.std() / np.sqrt(few.tried)
+    assert few.tried < all_of_them.tried and abs(expected[-1] - found[-1]) < 4.0 * error
+
+
+def test_widths_come_one_after_the_other():
+    spec, job = BY_ID["limit-data"].replace(seed=4711, tries=20_000), Job()
+    whole = decode(scenes.grow(spec, job))[0]
+    parts = [decode(blob)[0] for blob in job.blobs]
+    roles = [[{layer["role"] for layer in panel["layers"]} for panel in part["panels"]] for part in parts]
+    assert [sum("posterior" in of_panel for of_panel in panels) for panels in roles] == [2, 3, 4]  # of the widths, and the distances
+    assert len(parts) == len(WIDER) - 1 and {part["run"] for part in parts} == {whole["run"]}
+    for part in parts:
+        assert [panel["place"] for panel in part["panels"]] == [panel["place"] for panel in whole["panels"]]
+        assert part["steps"] == whole["steps"] and part["total"] is None
 
 
 # Checks ---------------------------------------------------------------------------------------------------------------
@@ -214,14 +261,13 @@ LIMIT = BY_ID["limit-data"]
 def from_the_limit() -> np.ndarray:
     """(widths, 2) how far means and sds of all draws are from the limit's."""
     limit = analysis.limit_of(LIMIT, analysis.wide_grid())
-    return np.array([analysis.distances(walked, limit)[-1] for walked in analysis.wider(LIMIT)])
+    return np.array([analysis.distances(analysis.walked(LIMIT, width), limit)[-1] for width in WIDER])
 
 
 def test_wider_networks_given_data_come_nearer_to_the_limit():
     last = from_the_limit()
-    assert [walked.width for walked in analysis.wider(LIMIT)] == list(WIDER)
     assert (last[1:, 0] < 0.6 * last[:-1, 0])[:2].all() and (last[-1] < 0.02).all()  # the last two: Monte Carlo error is as large
-    walked = analysis.wider(LIMIT)[1]
+    walked = analysis.walked(LIMIT, WIDER[1])
     one = analysis.at_width(LIMIT, walked.width)
     curves = one.prior().values(analysis.chains(one).run.weights.reshape(-1, one.prior().dim), analysis.wide_grid())
     assert walked.count[-1] == len(curves) and walked.mean[-1] == pytest.approx(curves.mean(axis=0), abs=1e-9)

@@ -195,11 +195,25 @@ class Ticket:
     def cancelled(self) -> bool:
         return len(self.blobs) >= self.pictures
 
+    def is_set(self) -> bool:
+        return self.cancelled
+
     def report(self, done: int, total: int) -> None:
         self.reports.append((done, total))
 
     def publish(self, blob: bytes) -> None:
         self.blobs.append(blob)
+
+
+def test_a_picture_of_the_first_states_goes_ahead_of_the_rest():
+    spec, ticket, again = XorSpec(seed=4711), Ticket(), Ticket()
+    whole = scenes.grow(spec, ticket)
+    beginning, last = decode(ticket.blobs[0])[0], decode(whole)[0]
+    assert whole == scenes.scene(spec, None) and len(ticket.blobs) == 1
+    assert beginning["run"] == last["run"] and beginning["steps"] == learning.BEGINNING < beginning["total"] == last["steps"]
+    for panel, later in zip(beginning["panels"], last["panels"], strict=True):
+        assert panel["x"] == later["x"] and [layer["kind"] for layer in panel["layers"]] == [layer["kind"] for layer in later["layers"]]
+    assert scenes.grow(spec, again) == whole and not again.blobs
 
 
 def test_the_long_run_grows_the_same_picture():
