@@ -14,9 +14,10 @@ from engine import diagnostics
 from engine import predicted as predictions
 from engine.judge import Check, Kernel, agreement_check, divergence_check, energy_check, gradient_check, kernel_of, unknown
 from engine.kept import kept
-from engine.networks import NetworkRecording, start_network
+from engine.networks import NetworkRecording, NetworkRun, start_network
 from engine.networks.scales import Groups, groups_of
 from engine.predicted import Predicted
+from engine.ticket import Lock
 from lessons.priors.spec import REACH, WORDS, PriorsLesson
 
 Array = NDArray[np.float64]
@@ -26,6 +27,7 @@ BAND = (0.05, 0.95)
 PRIORS = ("fixed", "per_layer", "per_input", "per_weight", "own_mean")
 NAMES = WORDS["names"]
 CURVE = 61  # places of a density
+BEGINNING = 10  # sweeps after the warm-up that are shown while the rest is made
 
 
 def family_of(spec: PriorsLesson) -> Groups:
@@ -63,21 +65,59 @@ class Run:
 
 def simulate(spec: PriorsLesson) -> Run:
     """The run of `spec`; the same object for all ways of looking at it."""
-    return _simulate(spec.simulation())
+    return _simulate(*_deciding(spec))
+
+
+def beginning(spec: PriorsLesson) -> Run | None:
+    """Its first sweeps, where all of them take long; None where they are there."""
+    key = _deciding(spec)
+    return None if _simulate.peek(*key) is not None else _run_of(_chain(*key).upto(BEGINNING))
+
+
+def compared(spec: PriorsLesson, weights: str) -> Run:
+    """One chain under another prior, on the same data with the same seed."""
+    return _simulate(spec.simulation().replace(weights="per_layer", variant="exact"), weights)
+
+
+def _deciding(spec: PriorsLesson) -> tuple[PriorsLesson, str]:
+    return spec.simulation().replace(weights="per_layer"), spec.weights
 
 
 @kept
-def _simulate(spec: PriorsLesson) -> Run:
-    found = sampled(spec, chains=1)
+def _simulate(spec: PriorsLesson, weights: str) -> Run:
+    return _run_of(_chain(spec, weights).upto(spec.draws))
+
+
+def _run_of(found: NetworkRecording) -> Run:
     return Run(found, found.draws[0], found.prior_sd[0], found.noise_sd[0])
+
+
+class _Chain:
+    """One chain, advanced as far as anybody asked."""
+
+    def __init__(self, spec: PriorsLesson, weights: str):
+        self._lock, self._run = Lock(), _start(spec, chains=1, weights=weights)
+
+    def upto(self, draws: int) -> NetworkRecording:
+        run = self._run
+        with self._lock:
+            run.advance(max(0, run.warmup - run.warmed_up + draws - run.completed))
+            return run.recording().first(draws)  # type: ignore[return-value]
+
+
+_chain = kept(_Chain)
 
 
 def sampled(spec: PriorsLesson, **changes: Any) -> NetworkRecording:
     """A recording with the settings of `spec`, some changed."""
-    data, settings = spec.values(), spec.sweep(**changes)
-    run = start_network(spec.network(), data.x, data.y, **_fields(settings))
+    run = _start(spec, **changes)
     run.advance(run.total)
     return run.recording()
+
+
+def _start(spec: PriorsLesson, **changes: Any) -> NetworkRun:
+    data = spec.values()
+    return start_network(spec.network(), data.x, data.y, **_fields(spec.sweep(**changes)))
 
 
 def predicted(spec: PriorsLesson, recording: NetworkRecording) -> Predicted:
@@ -103,33 +143,25 @@ def grid(spec: PriorsLesson) -> tuple[Array, Array]:
 
 @dataclass(frozen=True, eq=False)
 class Functions:
-    """Curves (T, NODES) at x (NODES,), their 90 % band (2, NODES), that of new observations (2, NODES), the truth."""
+    """Curves (T, NODES) at x (NODES,), their 90 % band (2, NODES), the truth."""
 
     x: Array
     curves: Array
     band: Array
-    wide: Array
     truth: Array
 
 
 @kept
 def functions(spec: PriorsLesson, weights: str | None = None) -> Functions:
     """The functions of the run on the stage, or of the same run under another prior."""
+    return functions_of(spec, simulate(spec) if weights in (None, spec.weights) else compared(spec, weights))
+
+
+def functions_of(spec: PriorsLesson, run: Run) -> Functions:
+    """Those of a run, or of its beginning."""
     x, inputs = grid(spec)
-    found = simulate(spec).recording if weights in (None, spec.weights) else compared(spec)[weights]
-    wide = found.quantiles(inputs, BAND, noise=True, seed=spec.seed)[:, :, 0]
-    curves = found.outputs(inputs)[0, :, :, 0]
-    return Functions(x, curves, np.quantile(curves, BAND, axis=0), wide, spec.truth(inputs))
-
-
-def compared(spec: PriorsLesson) -> dict[str, NetworkRecording]:
-    """One chain under every prior, on the same data with the same seed."""
-    return _compared(spec.simulation().replace(weights="per_layer", variant="exact"))
-
-
-@kept
-def _compared(spec: PriorsLesson) -> dict[str, NetworkRecording]:
-    return {weights: sampled(spec, chains=1, weights=weights) for weights in PRIORS}
+    curves = run.recording.outputs(inputs)[0, :, :, 0]
+    return Functions(x, curves, np.quantile(curves, BAND, axis=0), spec.truth(inputs))
 
 
 # Gibbs, one precision at a time ---------------------------------------------------------------------------------------
@@ -151,9 +183,9 @@ class GibbsDraw:
     tau: Array
 
 
-def gibbs_draw(spec: PriorsLesson) -> GibbsDraw:
+def gibbs_draw(spec: PriorsLesson, run: Run) -> GibbsDraw:
     """The draws of the precision of the first weight looked at."""
-    run, j = simulate(spec), members(spec)[0]
+    j = members(spec)[0]
     groups = run.recording.groups
     g = groups.group[j]
     mine = groups.group == g
@@ -262,8 +294,7 @@ def audit(spec: PriorsLesson, cancel: Any = None) -> Sequence[Check]:
 
 def checks(spec: PriorsLesson, cancel: Any = None) -> Sequence[Check]:
     """Longer chains with the settings of the stage: do they agree on the function and on the prior's unknowns?"""
-    data = spec.values()
-    run = start_network(spec.network(), data.x, data.y, **_fields(spec.sweep(**JUDGED)))
+    run = _start(spec, **JUDGED)
     while not run.done:
         if cancel is not None and cancel.is_set():
             raise InterruptedError

@@ -7,7 +7,7 @@ from engine.readable.scales import scales as readable
 from lessons.priors import analysis
 from lessons.priors.panels import diagnostics, panels
 from lessons.priors.questions import QUESTIONS
-from lessons.priors.scenes import PREVIEWS, scene
+from lessons.priors.scenes import PREVIEWS, grow, scene
 from lessons.priors.spec import SCENARIOS, WORDS, PriorsLesson
 
 
@@ -61,6 +61,7 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    grow=grow,
     previews=PREVIEWS,
     recording=lambda spec: analysis.simulate(spec).recording,
     predicted=lambda spec: analysis.predicted(spec, analysis.simulate(spec).recording),

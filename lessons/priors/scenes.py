@@ -12,8 +12,8 @@ from app.kit import theme
 from app.kit.player.scene import Axis, Panel, Phase, Scene, Show
 from app.kit.preview import Preview
 from lessons.priors import analysis
-from lessons.priors.analysis import CURVE, NAMES, PRIORS, Functions
-from lessons.priors.spec import WORDS, PriorsLesson
+from lessons.priors.analysis import CURVE, NAMES, PRIORS, Functions, GibbsDraw, Run
+from lessons.priors.spec import REACH, WORDS, PriorsLesson
 
 Array = NDArray[np.float64]
 
@@ -33,20 +33,34 @@ PREVIEWS = dict.fromkeys(("prior_sd", "weight_shape", "weight_rate"), Preview(sm
 
 def scene(spec: PriorsLesson, window: int | None) -> bytes:
     """The picture of the view. `window` is not used: a sweep has no inside beyond its phases."""
-    return (_watch if spec.view == "watch" else _compare)(spec).encode()
+    if spec.view == "watch":
+        return _watch(spec, analysis.simulate(spec), analysis.functions(spec)).encode()
+    return _compare(spec, priors_of(spec)).encode()
 
 
-def _new(spec: PriorsLesson, label: str, phases: tuple[Phase, ...]) -> Scene:
+def grow(spec: PriorsLesson, job: Any) -> bytes | None:
+    """The same, with the first sweeps, or the first of the priors, while the rest is made."""
+    if spec.view == "watch":
+        first = analysis.beginning(spec)
+        if first is not None:
+            job.publish(_watch(spec, first, analysis.functions_of(spec, first)).encode())
+    elif analysis.functions.peek(spec, priors_of(spec)[-1]) is None:
+        job.publish(_compare(spec, priors_of(spec)[:1]).encode())
+    return None if job.is_set() else scene(spec, None)
+
+
+def _new(spec: PriorsLesson, label: str, phases: tuple[Phase, ...], steps: int) -> Scene:
     run = hashlib.blake2b(repr(spec).encode(), digest_size=12).hexdigest()
-    return Scene(run=run, steps=spec.draws, label=label, phases=phases, rate=6.0, theme=theme.palette())
+    total = spec.draws if steps < spec.draws else None
+    return Scene(run=run, steps=steps, label=label, phases=phases, rate=6.0, total=total, theme=theme.palette())
 
 
 # One prior, sweep by sweep --------------------------------------------------------------------------------------------
 
 
-def _watch(spec: PriorsLesson) -> Scene:
-    picture = _new(spec, WORDS.phrase("stage.picture"), PHASES)
-    found = analysis.functions(spec)
+def _watch(spec: PriorsLesson, run: Run, found: Functions) -> Scene:
+    """`run` : all its sweeps, or the first ones."""
+    picture = _new(spec, WORDS.phrase("stage.picture"), PHASES, len(run.theta))
     panel = picture.panel(
         "function",
         title=_sliced(spec),
@@ -55,13 +69,14 @@ def _watch(spec: PriorsLesson) -> Scene:
         place=(0, 0, 2, 2),
         height=390,
     )
-    _function(spec, panel, found)
+    _function(spec, panel, found, whole=len(run.theta) == spec.draws)
     panel.line(found.x, found.curves, show=Show("upto", last=TRAIL, fade=True), role="posterior", width=1.0, alpha=0.5)
     panel.line(found.x, found.curves, show="at", role="highlight", width=3.0, label=WORDS.phrase("stage.this_draw"))
-    _funnel(spec, picture)
-    _conditional(spec, picture)
-    _bars(spec, picture)
-    _card(spec, picture)
+    drawn = analysis.gibbs_draw(spec, run)
+    _funnel(spec, picture, run)
+    _conditional(spec, picture, drawn)
+    _bars(spec, picture, run)
+    _card(spec, picture, run, drawn)
     return picture
 
 
@@ -81,10 +96,11 @@ def _reach(spec: PriorsLesson, found: Functions) -> tuple[float, float]:
     return low - room, high + room
 
 
-def _function(spec: PriorsLesson, panel: Panel, found: Functions, named: bool = True) -> None:
-    """Band, truth and data. With six inputs the points lie beside the slice, so they are pale."""
-    middle = found.curves.mean(axis=0)
-    panel.line(found.x, middle, band=tuple(found.band), role="posterior", width=1.0, alpha=0.8, label=BAND_WORDS if named else None)
+def _function(spec: PriorsLesson, panel: Panel, found: Functions, named: bool = True, whole: bool = True) -> None:
+    """Band, if the draws are `whole`, truth and data. With six inputs the points lie beside the slice, so they are pale."""
+    if whole:
+        middle = found.curves.mean(axis=0)
+        panel.line(found.x, middle, band=tuple(found.band), role="posterior", width=1.0, alpha=0.8, label=BAND_WORDS if named else None)
     panel.line(found.x, found.truth, role="truth", dash=True, width=2.0, label=WORDS.phrase("stage.truth") if named else None)
     data, flat = spec.values(), spec.data == "wave"
     panel.points(
@@ -97,9 +113,9 @@ def _function(spec: PriorsLesson, panel: Panel, found: Functions, named: bool = 
     )
 
 
-def _funnel(spec: PriorsLesson, picture: Scene) -> None:
+def _funnel(spec: PriorsLesson, picture: Scene, run: Run) -> None:
     """Weights against the log of the prior sd that was then drawn for them."""
-    run, mine = analysis.simulate(spec), analysis.members(spec)
+    mine = analysis.members(spec)
     log_sd = np.log10(run.sd[:, mine])
     low, high = float(log_sd.min()) - 0.15, float(log_sd.max()) + 0.15
     if high - low < 0.8:
@@ -131,9 +147,8 @@ def _funnel(spec: PriorsLesson, picture: Scene) -> None:
         )
 
 
-def _conditional(spec: PriorsLesson, picture: Scene) -> None:
+def _conditional(spec: PriorsLesson, picture: Scene, drawn: GibbsDraw) -> None:
     """The density of log10 s that the precision of the first weight looked at is drawn from."""
-    drawn = analysis.gibbs_draw(spec)
     log_sd = -0.5 * np.log10(drawn.tau)
     panel_title = WORDS.phrase("stage.conditional") if spec.weights != "fixed" else WORDS.phrase("stage.conditional_fixed")
     low, high = min(float(log_sd.min()) - 0.4, -1.0), max(float(log_sd.max()) + 0.4, 1.0)
@@ -166,8 +181,8 @@ def _conditional(spec: PriorsLesson, picture: Scene) -> None:
     )
 
 
-def _bars(spec: PriorsLesson, picture: Scene) -> None:
-    run, families = analysis.simulate(spec), analysis.family_of(spec)
+def _bars(spec: PriorsLesson, picture: Scene, run: Run) -> None:
+    families = analysis.family_of(spec)
     sds = analysis.family_sds(spec, run.recording)[0]
     names = [f"x{chr(0x2080 + int(name[5:-1]))}" if name.startswith("W1[") else name for name in families.names]
     top = 1.05 * max(float(np.quantile(sds, 0.9, axis=0).max()), 1.0)
@@ -181,9 +196,8 @@ def _bars(spec: PriorsLesson, picture: Scene) -> None:
     panel.bars(sds, labels=names, role="posterior", label=WORDS.phrase("stage.this_sweep"))
 
 
-def _card(spec: PriorsLesson, picture: Scene) -> None:
+def _card(spec: PriorsLesson, picture: Scene, run: Run, drawn: GibbsDraw) -> None:
     """The arithmetic of one Gibbs draw."""
-    run, drawn = analysis.simulate(spec), analysis.gibbs_draw(spec)
     j, n = analysis.members(spec)[0], drawn.count
     name = run.recording.network.labels[j]
     w, sd = run.theta[:, j], run.sd[:, j]
@@ -241,22 +255,26 @@ def priors_of(spec: PriorsLesson) -> list[str]:
     return [weights for weights in PRIORS if weights != "per_input" or spec.data == "inputs"]
 
 
-def _compare(spec: PriorsLesson) -> Scene:
-    picture = _new(spec, WORDS.phrase("stage.comparison"), ())
-    found = {weights: analysis.functions(spec, weights) for weights in priors_of(spec)}
+def _compare(spec: PriorsLesson, known: list[str]) -> Scene:
+    """`known` : all priors, or the first ones."""
+    picture = _new(spec, WORDS.phrase("stage.comparison"), (), spec.draws)
+    found = {weights: analysis.functions(spec, weights) for weights in known}
     reach = [_reach(spec, functions) for functions in found.values()]
     low, high = float(np.median([r[0] for r in reach])), float(np.median([r[1] for r in reach]))
-    columns = 2 if len(found) == 4 else 3
+    columns = 2 if len(priors_of(spec)) == 4 else 3
     widths = {}
-    for place, (weights, functions) in enumerate(found.items()):
+    for place, weights in enumerate(priors_of(spec)):
         panel = picture.panel(
             weights,
             title=f"τ {NAMES[weights]}" if weights != "own_mean" else WORDS.phrase("stage.own_mean"),
-            x=Axis(_input_name(spec), functions.x[0], functions.x[-1]),
+            x=Axis(_input_name(spec), -REACH[spec.data], REACH[spec.data]),
             y=Axis("y" if place % columns == 0 else "", low, high),
             place=(place % columns, place // columns, 1, 1),
             height=255,
         )
+        if weights not in found:
+            continue
+        functions = found[weights]
         _function(spec, panel, functions, named=place == 0)
         panel.line(
             functions.x,

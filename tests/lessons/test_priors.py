@@ -13,7 +13,7 @@ from engine.judge.plant import STUCK, planted
 from engine.spec import SpecError
 from lessons.priors import analysis, panels, questions, scenes
 from lessons.priors.spec import SCENARIOS, PriorsLesson
-from tests.lessons.pages import MOST_BYTES, NEVER, page, verdicts
+from tests.lessons.pages import MOST_BYTES, NEVER, Job, page, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
 LAYERS = BY_ID["layers"]
@@ -69,7 +69,7 @@ def test_families_and_members():
 def test_the_card_has_the_numbers_of_the_draw(variant, weights):
     """The precision recorded, at the distribution function of what the card says, is uniform."""
     spec = LAYERS.replace(weights=weights, variant=variant, draws=400)
-    drawn = analysis.gibbs_draw(spec)
+    drawn = analysis.gibbs_draw(spec, analysis.simulate(spec))
     u = stats.gamma.cdf(drawn.tau, drawn.shape, scale=1.0 / drawn.rate)
     assert stats.kstest(u, "uniform").pvalue > 1e-4
 
@@ -117,6 +117,33 @@ def test_every_look_has_its_picture():
         for weights in ("fixed", "per_input", "per_weight"):
             head, _ = decode(scenes.scene(LAYERS.replace(look=look, weights=weights), None))
             assert [panel["id"] for panel in head["panels"]] == ["function", "funnel", "conditional", "bars"]
+
+
+@pytest.mark.parametrize("name", ["layers", "inputs", "forgot-count"])
+def test_the_first_sweeps_go_ahead_of_the_rest(name):
+    spec, job, again = BY_ID[name].replace(seed=4711), Job(), Job()
+    whole = scenes.grow(spec, job)
+    (before, began), (after, ended) = decode(job.blobs[0]), decode(whole)
+    assert whole == scenes.scene(spec, None) and len(job.blobs) == 1 and before["run"] == after["run"]
+    assert before["steps"] == analysis.BEGINNING < before["total"] == after["steps"] == spec.draws and after["total"] is None
+    placed = [[(panel["id"], panel["place"]) for panel in header["panels"]] for header in (before, after)]
+    assert placed[0] == placed[1] and [line["id"] for line in before["readouts"]] == [line["id"] for line in after["readouts"]]
+    for old, new in zip(before["table"], after["table"], strict=True):
+        np.testing.assert_array_equal(began[old["values"]], ended[new["values"]][: before["steps"]], err_msg=old["name"])
+    assert not any("band" in str(layer.get("labels")) for layer in before["panels"][0]["layers"]), "a few draws have none to show"
+    assert scenes.grow(spec, again) == whole and not again.blobs
+
+
+def test_the_first_prior_goes_ahead_of_the_others():
+    spec, job, again = BY_ID["compare"].replace(seed=4711), Job(), Job()
+    whole = scenes.grow(spec, job)
+    (before, began), (after, ended) = decode(job.blobs[0]), decode(whole)
+    assert whole == scenes.scene(spec, None) and len(job.blobs) == 1 and before["run"] == after["run"]
+    first, *others = [bool(panel["layers"]) for panel in before["panels"]]
+    assert first and not any(others) and all(panel["layers"] for panel in after["panels"])
+    assert [panel["place"] for panel in before["panels"]] == [panel["place"] for panel in after["panels"]]
+    np.testing.assert_array_equal(began[before["table"][0]["values"]], ended[after["table"][0]["values"]])
+    assert scenes.grow(spec, again) == whole and not again.blobs
 
 
 # Verdicts -------------------------------------------------------------------------------------------------------------
