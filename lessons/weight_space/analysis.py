@@ -168,6 +168,17 @@ def draws_of(spec: WeightSpaceSpec) -> Array:
     return on_stage(spec).draws
 
 
+def beginning(spec: WeightSpaceSpec) -> Array | None:
+    """Their first draws, up to that where the picture begins; None where all that are shown are there."""
+    chains, first = _chains(spec), start_of(spec) + 1
+    return None if chains.run.completed >= spec.draws else chains.upto(first).first(first).draws
+
+
+def start_of(spec: WeightSpaceSpec) -> int:
+    """The draw that is shown first, from 0."""
+    return min(spec.draws - 1, spec.draws // 4)
+
+
 def on_stage(spec: WeightSpaceSpec) -> Recording:
     """The chains as far as they are shown."""
     return _chains(spec).upto(spec.draws).first(spec.draws)
@@ -197,11 +208,13 @@ def compared(spec: WeightSpaceSpec, draws: Array) -> Array:
 # R-hat along the run --------------------------------------------------------------------------------------------------
 
 
-def running_rhat(values: Array) -> Array:
-    """`split_rhat` after each draw, (n, q): worked out at some `MARKS` times and held between. NaN before `FEWEST`."""
+def running_rhat(values: Array, draws: int) -> Array:
+    """`split_rhat` after each of the first n of `draws` draws, (n, q): worked out at some `MARKS` times and held between.
+    NaN before `FEWEST`.
+    """
     n = values.shape[1]
-    marks = np.unique(np.linspace(FEWEST, n, MARKS).astype(int))
-    found = np.stack([np.full(values.shape[2], np.nan), *(split_rhat(values[:, :mark]) for mark in marks)])
+    marks = np.unique(np.linspace(FEWEST, draws, MARKS).astype(int))
+    found = np.stack([np.full(values.shape[2], np.nan), *(split_rhat(values[:, :mark]) for mark in marks[marks <= n])])
     return found[np.searchsorted(marks, np.arange(1, n + 1), side="right")]
 
 

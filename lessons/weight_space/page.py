@@ -8,7 +8,7 @@ from engine.samplers import nuts
 from lessons.weight_space import analysis
 from lessons.weight_space import panels as figures
 from lessons.weight_space.questions import QUESTIONS
-from lessons.weight_space.scenes import PREVIEWS, on_event, scene
+from lessons.weight_space.scenes import PREVIEWS, grow, on_event, scene
 from lessons.weight_space.spec import SCENARIOS, WORDS, WeightSpaceSpec
 
 
@@ -56,6 +56,7 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    grow=grow,
     previews=PREVIEWS,
     recording=analysis.on_stage,
     predicted=lambda spec: analysis.predicted(spec, analysis.on_stage(spec).draws),

@@ -37,17 +37,26 @@ PREVIEWS = {"at": Preview(), **dict.fromkeys(("prior_sd", "noise_sd", "units", "
 
 def scene(spec: WeightSpaceSpec, window: int | None = None) -> bytes:
     """The scene of a spec. It has no inner items, so `window` does not matter."""
-    return (_walk if spec.view == "walk" else _predictive)(spec).encode()
+    return (_walk(spec, analysis.draws_of(spec)) if spec.view == "walk" else _predictive(spec)).encode()
 
 
-def _made(spec: WeightSpaceSpec, phases: tuple[Phase, ...] = ()) -> Scene:
+def grow(spec: WeightSpaceSpec, job: Any) -> bytes | None:
+    """The same, with the first draws of a walk while the chains go on."""
+    first = analysis.beginning(spec) if spec.view == "walk" else None
+    if first is not None:
+        job.publish(_walk(spec, first).encode())
+    return None if job.is_set() else scene(spec)
+
+
+def _made(spec: WeightSpaceSpec, steps: int, phases: tuple[Phase, ...] = ()) -> Scene:
     units = WORDS.phrase("stage.unit") if spec.units == 1 else WORDS.phrase("stage.units", units=spec.units)
     return Scene(
         run=repr(spec.simulation()) + spec.view,
-        steps=spec.draws,
+        steps=steps,
         rate=12.0,
-        start=min(spec.draws - 1, spec.draws // 4),
+        start=analysis.start_of(spec),
         phases=phases,
+        total=spec.draws if steps < spec.draws else None,
         theme=theme.palette(),
         label=WORDS.phrase(f"stage.{spec.view}", chains=spec.chains, units=units, data=WORDS["data"][spec.data], at=spec.at),
     )
@@ -56,9 +65,9 @@ def _made(spec: WeightSpaceSpec, phases: tuple[Phase, ...] = ()) -> Scene:
 # The walk -------------------------------------------------------------------------------------------------------------
 
 
-def _walk(spec: WeightSpaceSpec) -> Scene:
-    picture = _made(spec, WALK)
-    raw = analysis.draws_of(spec)
+def _walk(spec: WeightSpaceSpec, raw: Array) -> Scene:
+    """`raw` : all draws (chains, n, dim), or the first ones."""
+    picture = _made(spec, raw.shape[1], WALK)
     draws = analysis.compared(spec, raw)
     made = analysis.copied(spec, draws[spec.chain - 1])
     ghosts = _plane(picture, spec, draws, made)
@@ -155,8 +164,8 @@ def _data_layer(panel: Panel, spec: WeightSpaceSpec) -> None:
 def _rhats(picture: Scene, spec: WeightSpaceSpec, draws: Array) -> tuple[Array, Array]:
     """Bars of R-hat so far, of every weight and of the function at fixed inputs; returns both, (steps, …)."""
     places = analysis.watched(spec)
-    weights = analysis.running_rhat(draws[..., analysis.order_of(spec)])
-    functions = analysis.running_rhat(analysis.function_at(spec, draws, places))
+    weights = analysis.running_rhat(draws[..., analysis.order_of(spec)], spec.draws)
+    functions = analysis.running_rhat(analysis.function_at(spec, draws, places), spec.draws)
     rule = WORDS["rules"][spec.order]
     of_weights = WORDS.phrase("stage.rhat_of_weights" if spec.order == "none" else "stage.rhat_of_sorted_weights", rule=rule)
     rows = (
@@ -202,15 +211,15 @@ def _arithmetic(picture: Scene, spec: WeightSpaceSpec, made: analysis.Copied, gh
     orders = WORDS.phrase("stage.orders_card", units=k)
     if symmetry.odd(net):
         orders = WORDS.phrase("stage.orders_and_signs_card", units=k, power="⁰¹²³⁴"[k])
-    steps = np.ones(spec.draws)
+    steps = np.ones(len(made.before))
     picture.readout("copies", orders, n=steps.astype(int) * count, g=steps.astype(int) * ghosts)
     worst_weight, worst_function = _worst(weights), _worst(functions)
     picture.readout("rhat", WORDS.phrase("stage.rhat_card", chains=spec.chains), w=worst_weight, f=worst_function)
     picture.say(WORDS.phrase("stage.said", chain=spec.chain), w=worst_weight, f=worst_function, u=made.ulps)
-    columns = {name: made.before[:, analysis.column(spec, name)] for name in spec.weights}
+    columns = {name: made.before[:, at] for name, at in zip(spec.weights, analysis.order_of(spec), strict=True)}
     picture.table(
         {
-            "draw": np.arange(1, spec.draws + 1),
+            "draw": np.arange(1, len(steps) + 1),
             **columns,
             "log p(y, θ)": made.log_density,
             "log p(y, θ) of the copy": made.log_density_after,
@@ -255,7 +264,7 @@ def _limits(points: Array) -> tuple[Array, Array]:
 
 
 def _predictive(spec: WeightSpaceSpec) -> Scene:
-    picture = _made(spec)
+    picture = _made(spec, spec.draws)
     draws = analysis.draws_of(spec)
     values = analysis.function_at(spec, draws, np.array([spec.at]))[..., 0]
     found = analysis.prediction(values)
@@ -333,7 +342,7 @@ def _verdict(picture: Scene, spec: WeightSpaceSpec, values: Array, found: analys
     with np.errstate(all="ignore"):
         within = ((squares - means**2) * count / (count - 1)).mean(axis=0)
     between = means.var(axis=0, ddof=1)
-    rhat = analysis.running_rhat(values[:, :, None])[:, 0]
+    rhat = analysis.running_rhat(values[:, :, None], n)[:, 0]
     shares = np.cumsum(values > found.cut, axis=1) / count
     picture.readout("within", WORDS.phrase("stage.within_card"), w=np.where(count > 1, within, np.nan))
     picture.readout("between", WORDS.phrase("stage.between_card"), b=between)

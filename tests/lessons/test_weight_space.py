@@ -16,7 +16,7 @@ from engine.networks.quadrature import Mixture
 from engine.spec import SpecError
 from lessons.weight_space import analysis, panels, questions, scenes
 from lessons.weight_space.spec import BY_ID, SWITCH, TWO_HUMPS, UNMIXED, WeightSpaceSpec
-from tests.lessons.pages import MOST_BYTES, NEVER, page, verdicts
+from tests.lessons.pages import MOST_BYTES, NEVER, Job, page, verdicts
 
 SMALL = WeightSpaceSpec(draws=60, warmup=60, chains=2)
 XOR = SMALL.replace(data="xor", units=3)
@@ -166,7 +166,7 @@ def test_a_cancelled_check_stops():
 
 def test_rhat_along_the_run_ends_with_that_of_the_run():
     values = np.random.default_rng(1).normal(size=(3, 51, 2)).cumsum(axis=1)
-    running = analysis.running_rhat(values)
+    running = analysis.running_rhat(values, values.shape[1])
     assert np.isnan(running[: analysis.FEWEST - 1]).all() and np.array_equal(running[-1], split_rhat(values))
 
 
@@ -259,6 +259,21 @@ def test_scenes_are_small(name):
 )
 def test_other_scenes_are_small_too(changes):
     assert len(scenes.scene(SMALL.replace(**changes))) < MOST_BYTES
+
+
+@pytest.mark.parametrize("name,seed", [("switch", 4711), ("four-units", 4711), ("sorted", 4712)])  # those share no chains
+def test_the_first_draws_of_a_walk_go_ahead_of_the_rest(name, seed):
+    spec, job, again = BY_ID[name].replace(seed=seed), Job(), Job()
+    whole = scenes.grow(spec, job)
+    (before, began), (after, ended) = decode(job.blobs[0]), decode(whole)
+    assert whole == scenes.scene(spec) and len(job.blobs) == 1 and before["run"] == after["run"]
+    assert before["start"] == after["start"] == before["steps"] - 1, "the player stands where it would"
+    assert before["steps"] < before["total"] == after["steps"] and after["total"] is None
+    placed = [[(panel["id"], panel["place"]) for panel in header["panels"]] for header in (before, after)]
+    assert placed[0] == placed[1] and [line["id"] for line in before["readouts"]] == [line["id"] for line in after["readouts"]]
+    for old, new in zip(before["table"], after["table"], strict=True):
+        np.testing.assert_array_equal(began[old["values"]], ended[new["values"]][: before["steps"]], err_msg=old["name"])
+    assert scenes.grow(spec, again) == whole and not again.blobs
 
 
 def test_the_scene_shows_the_copy_and_its_density_digit_by_digit():
