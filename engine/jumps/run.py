@@ -6,6 +6,8 @@ import copy
 import dataclasses
 import math
 from dataclasses import dataclass
+from functools import lru_cache
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -87,6 +89,9 @@ class ArchitectureRun(Resumable):
         self._widths = range(self._rules.lowest_width, widest + 1)
         self._largest = architecture_of(network, widest, deepest)
         self._precisions = 2 * (deepest + 1) + 1
+        self._prior_precisions = np.full(self._precisions, 1.0 / network.prior_sd**2)
+        self._prior_precisions[-1] = 1.0 / network.noise_sd**2
+        self._up_to_width, self._up_to_depth = _cumulative(self._rules.log_width_prior), _cumulative(self._rules.log_depth_prior)
         unit = network.inputs + 1 + network.outputs + 2 * widest * (deepest - 1)
         self._parameters = max(unit, (widest + 1) * widest if deepest > shallowest else 0) + (settings.jump == "split")
         if settings.jump == "redraw":
@@ -98,10 +103,10 @@ class ArchitectureRun(Resumable):
         depths = range(shallowest, deepest + 1)
         self._dims = np.array([architecture_of(network, k, d).dim for d in depths for k in self._widths])
         move = WithinMove(self.target, self._rules, self._dims, settings)
-        self._moves = [move.on(self.target) for _ in range(self.chains)]
+        self._moves = [move] * self.chains
+        self._make_room()
         self._warmup_evaluations = np.zeros(self.chains, dtype=np.int64)
         self._chains = self._begin()
-        self._make_room()
         self._start = np.full((self.chains, dim), np.nan)
         self._start_log_density = np.empty(self.chains)
         self._start_sizes = np.empty((self.chains, 2), dtype=np.int16)
@@ -149,6 +154,15 @@ class ArchitectureRun(Resumable):
         again.advance(again.total)
         return again.recording()
 
+    def ahead(self, jumps: int) -> ArchitectureRecording:
+        """The first jumps of the first sweep of a run without warm-up, as a recording of that sweep. The run does not move."""
+        other = copy.copy(self)
+        other.settings = dataclasses.replace(self.settings, draws=1, jumps=jumps)
+        other.draws, other._chains = 1, copy.deepcopy(self._chains)
+        other._make_room()
+        other.advance(1)
+        return other.recording()
+
     def on_other_data(self, x: ArrayLike, y: ArrayLike, draws: int, jumps: int, *, bare: bool = False) -> ArchitectureRun:
         """A run of one chain on data (x, y), with the step sizes that this run's first chain has come to. It wants a
         `restart` before it moves. bare : jumps alone, with their ledger: no move within but those around a palindromic
@@ -195,7 +209,7 @@ class ArchitectureRun(Resumable):
             rng = np.random.Generator(np.random.SFC64(start_seed))
             tries = START_DRAWS if self.settings.start == "best" else 1
             drawn = [self._prior_draw(rng, widths[c], depths[c]) for _ in range(tries)]
-            best = drawn[0] if tries == 1 else max(drawn, key=lambda draw: self._log_posterior(*draw))
+            best = drawn[0] if tries == 1 else max(zip(self._log_posteriors(drawn), drawn, strict=True), key=itemgetter(0))[1]
             chain = self._chain(*best, np.random.Generator(np.random.SFC64(stream_seed)))
             move = self._moves[c - self.first_chain]
             spent = move.begin(chain.state, chain.rng, chain.tuning, self._index(chain.state))
@@ -207,30 +221,27 @@ class ArchitectureRun(Resumable):
         """Parameters, width, depth and precisions from the prior, the sizes only where they are not given."""
         rules, network = self._rules, self.network
         if width is None:
-            width = rules.lowest_width + int(rng.choice(len(rules.log_width_prior), p=np.exp(rules.log_width_prior)))
+            width = rules.lowest_width + int(self._up_to_width.searchsorted(rng.random(), side="right"))  # as `rng.choice`, unchecked
         if depth is None:
-            depth = rules.lowest_depth + int(rng.choice(len(rules.log_depth_prior), p=np.exp(rules.log_depth_prior)))
-        precisions = np.full(self._precisions, 1.0 / network.prior_sd**2)
-        precisions[-1] = 1.0 / network.noise_sd**2
+            depth = rules.lowest_depth + int(self._up_to_depth.searchsorted(rng.random(), side="right"))
+        precisions = self._prior_precisions.copy()
         if rules.weight_rate > 0.0:
             precisions[:-1] = rng.standard_gamma(rules.weight_shape, self._precisions - 1) / rules.weight_rate
         if rules.noise_rate > 0.0:
             precisions[-1] = rng.standard_gamma(rules.noise_shape) / rules.noise_rate
-        parts = []
-        for layer, (weights, biases) in enumerate(architecture_of(network, width, depth).layer_shapes, start=1):
-            which = 2 * layer if layer <= depth else 0
-            fan_in = width if rules.scaled and layer > 1 else 1
-            parts.append(rng.standard_normal(weights) / math.sqrt(precisions[which] * fan_in))
-            parts.append(rng.standard_normal(biases) / math.sqrt(precisions[which + 1]))
-        return np.concatenate(parts), width, depth, precisions
+        which, fan_in = _places(architecture_of(network, width, depth))
+        variance = precisions[which] * fan_in if rules.scaled else precisions[which]
+        return rng.standard_normal(len(which)) / np.sqrt(variance), width, depth, precisions
 
-    def _log_posterior(self, theta: Array, width: int, depth: int, precisions: Array) -> float:
-        ints, scratch = self.target.buffers()
-        set_architecture(ints, width, depth)
-        network = self.network
-        log_likelihood = whole(theta, self.target.data, ints, scratch, precisions[-1])
-        prior = log_prior(theta, network.inputs, width, depth, network.outputs, precisions, self._rules.scaled)
-        return float(log_likelihood + prior)
+    def _log_posteriors(self, draws: list[tuple[Array, int, int, Array]]) -> list[float]:
+        """Of parameters, width, depth and precisions."""
+        (ints, scratch), network, found = self.target.buffers(), self.network, []
+        for theta, width, depth, precisions in draws:
+            set_architecture(ints, width, depth)
+            log_likelihood = whole(theta, self.target.data, ints, scratch, precisions[-1])
+            prior = log_prior(theta, network.inputs, width, depth, network.outputs, precisions, self._rules.scaled)
+            found.append(log_likelihood + prior)
+        return found
 
     def _chain(self, theta: Array, width: int, depth: int, precisions: Array, rng: np.random.Generator) -> JumpChain:
         rules, target, dim = self._rules, self.target, self._largest.dim
@@ -481,6 +492,24 @@ def sample_architecture(network: Network, x: ArrayLike, y: ArrayLike, jump: str 
     run = start_architecture(network, x, y, jump, **settings)
     run.advance(run.total)
     return run.recording()
+
+
+def _cumulative(log_prior: Array) -> Array:
+    """Of the sizes, up to 1."""
+    sums = np.exp(log_prior).cumsum()
+    return np.asarray(sums / sums[-1])
+
+
+@lru_cache(maxsize=512)
+def _places(network: Network) -> tuple[NDArray[np.int64], Array]:
+    """Of each parameter (dim,) the place of its precision, and the units that its hidden layer's output comes from."""
+    which, fan_in = [], []
+    width, depth = network.sizes[1], len(network.sizes) - 2
+    for layer, (weights, biases) in enumerate(network.layer_shapes, start=1):
+        at = 2 * layer if layer <= depth else 0
+        which += [at] * weights + [at + 1] * biases
+        fan_in += [width if layer > 1 else 1] * weights + [1] * biases
+    return np.array(which), np.array(fan_in, dtype=float)
 
 
 def _at(arrays: Any, *where: int | slice) -> Any:

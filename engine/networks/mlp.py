@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -209,7 +210,7 @@ class Network:
         if self.likelihood != "gaussian" and self.noise_sd != 1.0:
             raise SpecError("noise_sd", f"has no meaning for the {self.likelihood} likelihood")
 
-    @property
+    @cached_property
     def sizes(self) -> tuple[int, ...]:
         """Number of units of every layer, from the inputs to the outputs."""
         for name, value in (("width", self.width), ("depth", self.depth)):
@@ -218,7 +219,7 @@ class Network:
         assert isinstance(self.width, int) and isinstance(self.depth, int)
         return (self.inputs, *(self.width,) * self.depth, self.outputs)
 
-    @property
+    @cached_property
     def dim(self) -> int:
         """Number of weights and biases."""
         return sum(weights + biases for weights, biases in self.layer_shapes)

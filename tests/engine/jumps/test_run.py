@@ -73,6 +73,15 @@ def test_chunks_pickling_and_replay_give_the_same_bytes(name, settings):
     assert again.ledger.factors[0].tobytes() == whole.ledger.factors[1, 4:10].tobytes()
 
 
+@pytest.mark.parametrize("jump", ["plain", "as_coded", "palindromic", "annealed"])
+def test_the_first_jumps_of_a_sweep_are_made_ahead_of_it(jump):
+    run = start("width", jump=jump, jumps=6, draws=3, warmup=0, step_size=0.1)
+    few, whole = run.ahead(2), finished(run)
+    same(whole, finished(start("width", jump=jump, jumps=6, draws=3, warmup=0, step_size=0.1)))
+    for ahead, later in zip(few.ledger, whole.ledger, strict=True):
+        np.testing.assert_array_equal(ahead, later[:, :1, :2])
+
+
 def test_a_chain_does_not_depend_on_the_number_of_chains():
     two, three = finished(start("width")), finished(start("width", chains=3))
     assert two.draws[1].tobytes() == three.draws[1].tobytes()
