@@ -15,7 +15,7 @@ from engine.diagnostics import ess_mean, least_ess
 from engine.evidence import ModelProbabilities
 from engine.judge import Z_LIMIT, Check, JumpKernel, Kernel, Verdict, run_checks, unknown
 from engine.judge.shares import shares_looks
-from engine.jumps import ArchitectureRecording, ArchitectureRun, sample_architecture, start_architecture
+from engine.jumps import ArchitectureRecording, ArchitectureRun, start_architecture
 from engine.kept import kept
 from engine.networks import Network
 from lessons.families.growing.chains import advanced
@@ -30,6 +30,7 @@ Array = NDArray[np.float64]
 WARM = 20  # sweeps before the stage begins
 STEPS = 140  # of the stage, about
 LEAST_JUMPS = 3
+BEGINNING = 10  # jumps at most that are shown while the others are made
 
 
 # One chain, jump by jump ----------------------------------------------------------------------------------------------
@@ -68,27 +69,54 @@ def rows_of(spec: LandingSpec) -> int:
     return {"annealed": spec.bridges, "tempered": 2 * settings.get("bridges", 1) + 1, "delayed": 2}.get(spec.jump, 1)
 
 
+def shown_jumps(spec: LandingSpec) -> int:
+    """How many jumps the stage shows."""
+    return max(LEAST_JUMPS, STEPS // (rows_of(spec) + 1))
+
+
 @kept
 def stage(spec: LandingSpec) -> Stage:
     """Some jumps of the chain on the stage, each with its way."""
-    count = max(LEAST_JUMPS, STEPS // (rows_of(spec) + 1))
-    starts = spec.start_sizes()
-    recording = sample_architecture(
-        spec.network(),
-        *spec.data_set(),
-        **spec.settings(),
-        chains=1,
-        draws=WARM + count,
-        seed=spec.seed,
-        within=spec.within,
-        step_size=spec.step_size,
-        max_depth=6,
-        detail="jumps",
-        start_width=None if starts is None else starts[spec.shown - 1],
-    )
-    sweeps = np.arange(WARM, WARM + count)
-    jumps = jumps_of(recording, 0, sweeps)
-    return Stage(recording, sweeps, jumps, [_way(spec, recording, int(t), jumps, i) for i, t in enumerate(sweeps)])
+    return _chain(spec).upto(shown_jumps(spec))
+
+
+def beginning(spec: LandingSpec) -> Stage | None:
+    """The first of them; None where all are there, or where a jump tells by itself how many steps it takes."""
+    if spec.jump == "delayed" or stage.peek(spec) is not None:
+        return None
+    return _chain(spec).upto(min(BEGINNING, shown_jumps(spec) // LEAST_JUMPS))
+
+
+class _Chain:
+    """The chain on the stage, advanced as far as anybody asked."""
+
+    def __init__(self, spec: LandingSpec):
+        starts = spec.start_sizes()
+        self._spec, self._lock = spec, ticket.Lock()
+        self._run = start_architecture(
+            spec.network(),
+            *spec.data_set(),
+            **spec.settings(),
+            chains=1,
+            draws=WARM + shown_jumps(spec),
+            seed=spec.seed,
+            within=spec.within,
+            step_size=spec.step_size,
+            max_depth=6,
+            detail="jumps",
+            start_width=None if starts is None else starts[spec.shown - 1],
+        )
+
+    def upto(self, count: int) -> Stage:
+        with self._lock:
+            self._run.advance(max(0, WARM + count - self._run.completed))
+            recording = self._run.recording()
+        sweeps = np.arange(WARM, WARM + count)
+        jumps = jumps_of(recording, 0, sweeps)
+        return Stage(recording, sweeps, jumps, [_way(self._spec, recording, int(t), jumps, i) for i, t in enumerate(sweeps)])
+
+
+_chain = kept(_Chain)
 
 
 def larger(recording: ArchitectureRecording, jumps: Jumps, i: int) -> Network:
@@ -160,6 +188,7 @@ def shown(net: Network, row: Row, slot: int, annealed: bool) -> Array:
 
 AROUND = 48  # jumps of the chain between two NUTS moves
 AROUND_SHOWN = 24
+FIRST_AROUND = 12  # of them, that are looked at while the others are made
 
 
 class Sandwich(NamedTuple):
@@ -168,7 +197,7 @@ class Sandwich(NamedTuple):
     jumps : as the ledger has them; posterior : (n, 4), log posterior at θ, θ~, θ′ and θ*
     proposal : (n,), log of everything else: proposals, slots, ends, Jacobian, as they entered
     bare : (n,), log ratio of the bare jump from θ~ to θ′; factors : (n, 7), see `FACTORS_AROUND`
-    thetas : (n, dim), the larger network at the jump
+    thetas : (n, dim), the larger network at the jump; total : of the jumps, once all are there
     """
 
     recording: ArchitectureRecording
@@ -178,6 +207,7 @@ class Sandwich(NamedTuple):
     bare: Array
     factors: Array
     thetas: list[Array]
+    total: int
 
 
 FACTORS_AROUND = ("1/π(θ)", "π(θ)", "1/π(θ~)", "jump", "π(θ′)", "1/π(θ*)", "π(θ*)")
@@ -186,29 +216,60 @@ FACTORS_AROUND = ("1/π(θ)", "π(θ)", "1/π(θ~)", "jump", "π(θ′)", "1/π(
 @kept
 def between(spec: LandingSpec) -> Sandwich:
     """Some jumps between NUTS moves of one chain, with every factor of their ratio."""
-    starts = spec.start_sizes()
-    recording = sample_architecture(
-        spec.network(),
-        *spec.data_set(),
-        **spec.settings(),
-        chains=1,
-        draws=1,
-        jumps=AROUND,
-        seed=spec.seed,
-        within="nuts",
-        step_size=spec.step_size,
-        max_depth=6,
-        detail="jumps",
-        start="best",
-        start_width=None if starts is None else starts[spec.shown - 1],
-    )
+    chain = _around(spec)
+    with chain.lock:
+        chain.run.advance(1)
+    return _sandwich_of(spec, chain.run.recording())
+
+
+def first_between(spec: LandingSpec) -> Sandwich | None:
+    """The first of them; None where all are there, or where none of these few has landed."""
+    if between.peek(spec) is not None:
+        return None
+    chain = _around(spec)
+    with chain.lock:
+        if chain.run.done:
+            return None
+        recording = chain.run.ahead(FIRST_AROUND)
+    return _sandwich_of(spec, recording) if recording.ledger.accepted[0, 0, :-1].any() else None
+
+
+class _Around:
+    """One chain, all of whose jumps are of one sweep."""
+
+    def __init__(self, spec: LandingSpec):
+        starts = spec.start_sizes()
+        self.lock = ticket.Lock()
+        self.run = start_architecture(
+            spec.network(),
+            *spec.data_set(),
+            **spec.settings(),
+            chains=1,
+            draws=1,
+            jumps=AROUND,
+            seed=spec.seed,
+            within="nuts",
+            step_size=spec.step_size,
+            max_depth=6,
+            detail="jumps",
+            start="best",
+            start_width=None if starts is None else starts[spec.shown - 1],
+        )
+
+
+_around = kept(_Around)
+
+
+def _sandwich_of(spec: LandingSpec, recording: ArchitectureRecording) -> Sandwich:
     ledger = recording.ledger
-    every = [jumps_of(recording, 0, jump=j) for j in range(AROUND)]
+    made = ledger.move.shape[2]
+    every = [jumps_of(recording, 0, jump=j) for j in range(made)]
     jumps = Jumps(*(np.concatenate(column) for column in zip(*every, strict=True)))
     # The state before a jump is where the last accepted one ended; before the first of them it is not recorded.
     landed = np.flatnonzero(jumps.accepted)
     first = int(landed[0]) + 1 if len(landed) and landed[0] + 1 < AROUND else 0
-    kept = np.arange(first, min(first + AROUND_SHOWN, AROUND))
+    total = min(AROUND_SHOWN, AROUND - first)
+    kept = np.arange(first, min(first + total, made))
     log_prior = spec.log_prior()
     x, y = spec.data_set()
 
@@ -220,15 +281,14 @@ def between(spec: LandingSpec) -> Sandwich:
         theta = theta[: recording.network(width, 1).dim]
         return float(target(width).log_density(theta) + log_prior[width - spec.low])
 
-    posterior, thetas, before = np.empty((len(kept), 4)), [], None
-    for n, j in enumerate(range(int(kept[0]), int(kept[-1]) + 1)):
+    before = ledger.bridge_position[0, 0, first - 1, 2] if first else recording.draws[0, -1]
+    posterior, thetas, here = np.empty((len(kept), 4)), [], at(before, int(jumps.before[first]))
+    for n, j in enumerate(kept):
         k, k_new, path = int(jumps.before[j]), int(jumps.after[j]), ledger.bridge_position[0, 0, j]
-        if before is None:
-            before = ledger.bridge_position[0, 0, first - 1, 2] if first else recording.draws[0, -1]
-        posterior[n] = at(before, k), at(path[0], k), at(path[1], k_new), at(path[2], k_new)
+        posterior[n] = here, at(path[0], k), at(path[1], k_new), at(path[2], k_new)
         thetas.append(path[1 if jumps.birth[j] else 0][: recording.network(max(k, k_new), 1).dim])
         if jumps.accepted[j]:
-            before = path[2]
+            here = posterior[n, 3]
     jumps = Jumps._make(column[kept] for column in jumps)
     names = list(SHORT)
     density = jumps.factors[:, [names.index("likelihood"), names.index("architecture prior"), names.index("weight prior")]]
@@ -239,7 +299,7 @@ def between(spec: LandingSpec) -> Sandwich:
         columns = (-start, start, -tilde, proposal, prime, -star, star)
     else:
         columns = (-start, none, none, proposal, none, none, star)
-    return Sandwich(recording, jumps, posterior, proposal, prime - tilde + proposal, np.stack(columns, 1), thetas)
+    return Sandwich(recording, jumps, posterior, proposal, prime - tilde + proposal, np.stack(columns, 1), thetas, total)
 
 
 # Methods beside each other --------------------------------------------------------------------------------------------

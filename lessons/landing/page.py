@@ -92,6 +92,7 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scenes.scene,
+    grow=scenes.grow,
     kernels=analysis.kernels,
     audit=analysis.audit,
     checks=analysis.checks,

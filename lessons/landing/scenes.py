@@ -31,23 +31,43 @@ LABELS = [["x₁", "x₂"], None, ["0", "1"]]
 
 def scene(spec: LandingSpec, window: int | None) -> bytes:
     """The picture of `spec`. What a jump goes through travels whole, so the window does not matter."""
-    return {"sandwich": between, "landing": crossing, "thesis": printed}[spec.part](spec).encode()
+    if spec.part == "thesis":
+        return printed(spec).encode()
+    return (between(spec, analysis.between(spec)) if spec.part == "sandwich" else crossing(spec, analysis.stage(spec))).encode()
+
+
+def grow(spec: LandingSpec, job: Any) -> bytes | None:
+    """The same, with the first jumps of the chain while it goes on."""
+    if spec.part == "landing" and (jumps := analysis.beginning(spec)) is not None:
+        job.publish(crossing(spec, jumps).encode())
+    elif spec.part == "sandwich" and (few := analysis.first_between(spec)) is not None:
+        job.publish(between(spec, few).encode())
+    return None if job.is_set() else scene(spec, None)
 
 
 # A jump on its way ----------------------------------------------------------------------------------------------------
 
 
-def crossing(spec: LandingSpec) -> Scene:
+def crossing(spec: LandingSpec, found: analysis.Stage) -> Scene:
     """Jump after jump, each state on the way a step: the network, what it predicts, the sum that decides."""
-    found = analysis.stage(spec)
     where = [(i, r) for i, rows in enumerate(found.rows) for r in range(len(rows))]
     jump = np.array([i for i, _ in where])
     rows = [found.rows[i][r] for i, r in where]
     number, length = np.array([r for _, r in where]), np.array([len(found.rows[i]) - 1 for i, _ in where])
     verdict = np.array([row.verdict for row in rows])
-    made = Scene(run=repr(spec), steps=len(rows), rate=4.0, autoplay=True, theme=theme.palette(), label=WORDS.phrase("stage.picture"))
-    _network(made, spec, found, where)
-    _map(made, spec, found, where)
+    jumps = analysis.shown_jumps(spec)
+    steps = len(rows) if len(found.rows) == jumps else jumps * (analysis.rows_of(spec) + 1)  # of all jumps
+    made = Scene(
+        run=repr(spec),
+        steps=len(rows),
+        rate=4.0,
+        autoplay=True,
+        total=steps if len(rows) < steps else None,
+        theme=theme.palette(),
+        label=WORDS.phrase("stage.picture"),
+    )
+    _network(made, spec, found)
+    _map(made, spec, found, where, -(-steps // MAPS))
     value, hurdle = np.array([row.value for row in rows]), np.array([row.hurdle for row in rows])
     gained = np.array([row.gained for row in rows])
     states = max(len(each) - 1 for each in found.rows)
@@ -60,7 +80,7 @@ def crossing(spec: LandingSpec) -> Scene:
     trace = made.panel(
         "trace",
         title=WORDS.phrase("stage.trace"),
-        x=Axis(WORDS.phrase("stage.step"), 1, len(rows)),
+        x=Axis(WORDS.phrase("stage.step"), 1, steps),
         y=Axis("k", 0.5, spec.high + 0.5),
         place=(0, 2, 12, 1),
         height=140,
@@ -77,28 +97,26 @@ def _there(spec: LandingSpec, width: int, slot: int | None) -> NDArray[np.bool_]
     return np.concatenate([[True] * 2, flags, [True] * 2])
 
 
-def _network(made: Scene, spec: LandingSpec, found: analysis.Stage, where: list[tuple[int, int]]) -> None:
+def _network(made: Scene, spec: LandingSpec, found: analysis.Stage) -> None:
     sizes = [2, spec.high, 2]
-    weights, flags = [], []
-    for i, r in where:
-        net, slot, row = analysis.larger(found.recording, found.jumps, i), int(found.jumps.slot[i]), found.rows[i][r]
-        earlier = found.rows[i][r - 1].there if r else not found.jumps.birth[i]
-        theta = np.array(row.theta)
-        if row.there:
-            theta = analysis.shown(net, row, slot, spec.jump == "annealed")
-        weights.append(padded_weights(net, theta, sizes))
+    weights, before, after = [], [], []
+    for i, rows in enumerate(found.rows):
+        net, slot = analysis.larger(found.recording, found.jumps, i), int(found.jumps.slot[i])
+        thetas = [analysis.shown(net, row, slot, spec.jump == "annealed") if row.there else row.theta for row in rows]
+        weights.append(padded_weights(net, np.stack(thetas), sizes))
         with_unit, without = _there(spec, net.width, None), _there(spec, net.width, slot)  # type: ignore[arg-type]
-        now = with_unit if row.there else without
-        flags.append((with_unit if earlier else without, now, now))
-    before, proposed, active = (np.stack(column) for column in zip(*flags, strict=True))
-    drawn = Drawn(sizes, np.stack(weights), before, proposed, active)
+        there = np.array([not found.jumps.birth[i], *(row.there for row in rows)])[:, None]
+        units = np.where(there, with_unit, without)
+        before.append(units[:-1])
+        after.append(units[1:])
+    now = np.concatenate(after)
+    drawn = Drawn(sizes, np.concatenate(weights), np.concatenate(before), now, now)
     title = WORDS.phrase("stage.network", chain=spec.shown)
     network_panel(made, drawn, labels=LABELS, title=title, place=(0, 0, 7, 1), height=300)
 
 
-def _map(made: Scene, spec: LandingSpec, found: analysis.Stage, where: list[tuple[int, int]]) -> None:
-    """What the network of each step predicts: with the unit as far as it is there."""
-    stride = -(-len(where) // MAPS)
+def _map(made: Scene, spec: LandingSpec, found: analysis.Stage, where: list[tuple[int, int]], stride: int) -> None:
+    """What the network of every `stride`-th step predicts: with the unit as far as it is there."""
     middles = REACH * (2 * np.arange(CELLS) + 1 - CELLS) / CELLS
     plane = np.stack(np.meshgrid(middles, middles), axis=-1).reshape(-1, 2)
     frames = np.empty((len(where[::stride]), CELLS, CELLS), np.uint8)
@@ -164,7 +182,8 @@ def _sum(made: Scene, spec: LandingSpec, curves: Array, hurdle: Array, value: Ar
 
 
 def _last(curves: Array) -> Array:
-    return np.array([float(np.flatnonzero(np.isfinite(row))[-1]) for row in curves])
+    """(steps,), the last state passed."""
+    return curves.shape[1] - 1.0 - np.isfinite(curves[:, ::-1]).argmax(axis=1)
 
 
 def _bars(made: Scene, found: analysis.Stage, where: list[tuple[int, int]], states: int) -> None:
@@ -204,7 +223,7 @@ def _words(
         "move",
         WORDS.phrase("stage.move_card"),
         j=jump + 1,
-        n=np.full(len(jump), len(jumps.birth)),
+        n=np.full(len(jump), analysis.shown_jumps(spec)),
         birth=jumps.birth[jump],
         slot=jumps.slot[jump] + 1,
         before=jumps.before[jump],
@@ -255,15 +274,15 @@ def _words(
 STAGES = 4  # of a jump: every factor, without NUTS before, without NUTS after, the verdict
 
 
-def between(spec: LandingSpec) -> Scene:
+def between(spec: LandingSpec, found: analysis.Sandwich) -> Scene:
     """The factors of the ratio, as bars that cancel one by one until those of the bare jump are left."""
-    found = analysis.between(spec)
     n, right = len(found.bare), spec.sandwich == "palindromic"
     made = Scene(
         run=repr(spec),
         steps=STAGES * n,
         rate=1.0,
         autoplay=True,
+        total=STAGES * found.total if n < found.total else None,
         theme=theme.palette(),
         label=WORDS.phrase("between.picture" if right else "between.picture_left_out"),
     )

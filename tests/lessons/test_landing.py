@@ -97,6 +97,21 @@ def test_one_bridge_is_the_bare_jump():
         assert rows[0].gained == pytest.approx(large - small if one.jumps.birth[i] else small - large, abs=1e-8)
 
 
+@pytest.mark.parametrize("name", [name for name, spec in BY_ID.items() if spec.part != "thesis"])
+def test_the_first_jumps_go_ahead_of_the_rest(name):
+    spec, job, again = BY_ID[name].replace(seed=4712), Job(), Job()
+    whole = scenes.grow(spec, job)
+    assert whole == scenes.scene(spec, None) and len(job.blobs) == (spec.jump != "delayed")
+    for blob in job.blobs:
+        (before, began), (after, ended) = decode(blob), decode(whole)
+        assert before["run"] == after["run"] and before["steps"] < before["total"] == after["steps"] and after["total"] is None
+        placed = [[(panel["id"], panel["x"], panel["place"]) for panel in header["panels"]] for header in (before, after)]
+        assert placed[0] == placed[1] and [line["id"] for line in before["readouts"]] == [line["id"] for line in after["readouts"]]
+        for old, new in zip(before["table"], after["table"], strict=True):
+            np.testing.assert_array_equal(began[old["values"]], ended[new["values"]][: before["steps"]], err_msg=old["name"])
+    assert scenes.grow(spec, again) == whole and not again.blobs
+
+
 # The sandwich ---------------------------------------------------------------------------------------------------------
 
 

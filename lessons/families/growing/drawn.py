@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -85,21 +86,24 @@ def network_panel(
     )
 
 
+@lru_cache(maxsize=512)
 def born_unit(network: Network, slot: int) -> NDArray[np.bool_]:
     """Which parameters (dim,) of one architecture belong to the unit at `slot` of every hidden layer; with a slot of
-    -1, to the last hidden layer.
+    -1, to the last hidden layer. Not to be written to.
     """
     new = np.zeros(network.dim)
     layers = network.unpack(new)  # views
     if slot < 0:
         for part in layers[-2]:
             part[...] = 1.0
-        return new > 0.0
-    for weights, biases in layers[:-1]:
-        weights[slot], biases[slot] = 1.0, 1.0
-    for weights, _ in layers[1:]:
-        weights[:, slot] = 1.0
-    return new > 0.0
+    else:
+        for weights, biases in layers[:-1]:
+            weights[slot], biases[slot] = 1.0, 1.0
+        for weights, _ in layers[1:]:
+            weights[:, slot] = 1.0
+    found = new > 0.0
+    found.flags.writeable = False
+    return found
 
 
 def _there(sizes: list[int], width: int, depth: int) -> NDArray[np.bool_]:
@@ -110,16 +114,16 @@ def _there(sizes: list[int], width: int, depth: int) -> NDArray[np.bool_]:
 
 
 def padded_weights(network: Network, theta: Array, sizes: list[int]) -> Array:
-    """The parameters of one architecture at their places in the largest; NaN elsewhere."""
-    layers = network.unpack(theta)
+    """The parameters (..., dim) of one architecture at their places in the largest, (..., W); NaN elsewhere."""
+    layers, shape = network.unpack(theta), theta.shape[:-1]
     parts = []
     for layer, (n_in, n_out) in enumerate(pairwise(sizes)):
-        weights, biases = np.full((n_out, n_in), np.nan), np.full(n_out, np.nan)
+        weights, biases = np.full((*shape, n_out, n_in), np.nan), np.full((*shape, n_out), np.nan)
         own = len(layers) - 1 if layer == len(sizes) - 2 else layer
         if own == len(layers) - 1 and layer < len(sizes) - 2:
             own = len(layers)  # a hidden layer that this architecture does not have
         if own < len(layers):
-            rows, columns = layers[own][0].shape
-            weights[:rows, :columns], biases[:rows] = layers[own]
-        parts += [weights.ravel(), biases]
-    return np.concatenate(parts)
+            rows, columns = layers[own][0].shape[-2:]
+            weights[..., :rows, :columns], biases[..., :rows] = layers[own]
+        parts += [weights.reshape(*shape, -1), biases]
+    return np.concatenate(parts, axis=-1)
