@@ -10,7 +10,7 @@ import pytest
 from app.kit.player.scene import MAX_FRAMES, decode
 from engine import jumps
 from engine.judge.shares import shares_check
-from lessons.families.growing.chains import Growth, begin, checkpoints, exact_now, first_look, study, timeline
+from lessons.families.growing.chains import BEGINNING, Growth, begin, checkpoints, exact_now, first_look, study, timeline
 from lessons.families.growing.checks import ledger_check
 from lessons.families.growing.controls import on_event, own_copy
 from lessons.families.growing.evidence import EVIDENCE, shared_evidence
@@ -117,6 +117,10 @@ def the_picture_grows_and_ends_beside_the_exact_answer(spec: GrowingSpec) -> Non
     exact = exact_now(spec)
     diamonds = next(layer for layer in panel_of(header, "sizes")["layers"] if layer["kind"] == "points")
     assert exact is not None and arrays[diamonds["points"]][:, 1] == pytest.approx(exact.probability, rel=1e-5)
+    (before, began), (after, ended) = decode(job.blobs[0]), decode(final)
+    assert before["steps"] == BEGINNING == 1, "it waits for no more"
+    for old, new in zip(before["table"], after["table"], strict=True):
+        np.testing.assert_array_equal(began[old["values"]], ended[new["values"]][:BEGINNING], err_msg=old["name"])
 
 
 def chains_that_disagree_are_not_held_against_the_exact_answer(spec: GrowingSpec) -> None:
