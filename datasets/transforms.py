@@ -5,9 +5,12 @@ Every function takes images (..., side, side) with ink from 0 to 1 and returns t
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from engine.kept import kept
 from engine.spec import SpecError
 
 Stack = NDArray[np.float32]
@@ -48,11 +51,14 @@ def shift(images: ArrayLike, right: float, down: float) -> Stack:
     return _ink(moved(found, (0.0,) * (found.ndim - 2) + (down, right), order=1, mode="constant"))
 
 
-def noise(images: ArrayLike, sd: float, seed: int = 0) -> Stack:
-    """Gaussian noise with `sd` added to every pixel, then cut to 0 to 1. The noise of a seed only grows with `sd`."""
+def noise(images: ArrayLike, sd: float, seed: int = 0, *, same: bool = False) -> Stack:
+    """Gaussian noise with `sd` added to every pixel, then cut to 0 to 1. The noise of a seed only grows with `sd`.
+
+    same : every image gets the noise that it would get alone
+    """
     found = _images(images)
     _finite("sd", sd, least=0.0)
-    draws = np.random.Generator(np.random.SFC64(seed)).standard_normal(found.shape)
+    draws = np.random.Generator(np.random.SFC64(seed)).standard_normal(found.shape[-2:] if same else found.shape)
     return _ink(found + sd * draws)
 
 
@@ -63,25 +69,20 @@ def morph(first: ArrayLike, second: ArrayLike, shares: ArrayLike) -> Stack:
     each moves along its straight line (displacement interpolation, McCann 1997). Both ends are the images themselves,
     mixed in over the outermost tenths of the way. Two images laid over each other: `blend`.
     """
-    from scipy.optimize import linear_sum_assignment
-
     a, b = _images(first), _images(second)
     if a.shape != b.shape or a.ndim != 2:
         raise SpecError("images", f"two images of one shape are needed, not {a.shape} and {b.shape}")
     if not (a.sum() > 0.0 and b.sum() > 0.0):
         raise SpecError("images", "an image without ink cannot move")
     wanted = np.asarray(shares, dtype=np.float64)
-    for share in wanted.reshape(-1):
-        _finite("share", share, least=0.0, most=1.0)
-    start, end = _grains(a), _grains(b)
-    distances = ((start[:, None] - end[None]) ** 2).sum(axis=2)
-    end = end[linear_sum_assignment(distances)[1]]
-    found = np.empty((wanted.size, *a.shape))
-    for image, share in zip(found, wanted.reshape(-1), strict=True):
-        ink = (1.0 - share) * float(a.sum()) + share * float(b.sum())
-        moved = _laid((1.0 - share) * start + share * end, len(a)) * (ink / GRAINS)
-        near_a, near_b = max(1.0 - 10.0 * share, 0.0), max(10.0 * share - 9.0, 0.0)
-        image[:] = near_a * a + near_b * b + (1.0 - near_a - near_b) * moved
+    for each in wanted.reshape(-1):
+        _finite("share", each, least=0.0, most=1.0)
+    start, end = _paths(a.tobytes(), b.tobytes())
+    share = wanted.reshape(-1, 1, 1)
+    ink = (1.0 - share) * float(a.sum()) + share * float(b.sum())
+    moved = _laid((1.0 - share) * start + share * end, len(a)) * (ink / GRAINS)
+    near_a, near_b = np.maximum(1.0 - 10.0 * share, 0.0), np.maximum(10.0 * share - 9.0, 0.0)
+    found = near_a * a + near_b * b + (1.0 - near_a - near_b) * moved
     return _ink(found.reshape(*wanted.shape, *a.shape))
 
 
@@ -107,23 +108,34 @@ def shuffle(images: ArrayLike, seed: int = 0) -> Stack:
     return found.reshape(*found.shape[:-2], pixels)[..., order].reshape(found.shape)
 
 
-def _grains(image: Stack) -> NDArray[np.float64]:
+@kept
+def _paths(first: bytes, second: bytes) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """(GRAINS, 2) where the grains of two images start and end: pairing them takes longer than moving them."""
+    from scipy.optimize import linear_sum_assignment
+
+    start, end = _grains(first), _grains(second)
+    distances = ((start[:, None] - end[None]) ** 2).sum(axis=2)
+    return start, end[linear_sum_assignment(distances)[1]]
+
+
+def _grains(image: bytes) -> NDArray[np.float64]:
     """(GRAINS, 2) where (y, x) equal grains of the ink lie: in the middle of their pixels."""
-    share = np.cumsum(image, dtype=np.float64)
+    ink = np.frombuffer(image, dtype=np.float32)
+    share = np.cumsum(ink, dtype=np.float64)
     which = np.searchsorted(share / share[-1], (np.arange(GRAINS) + 0.5) / GRAINS)
-    return np.stack(np.divmod(which, len(image)), axis=1).astype(np.float64)
+    return np.stack(np.divmod(which, math.isqrt(len(ink))), axis=1).astype(np.float64)
 
 
 def _laid(grains: NDArray[np.float64], side: int) -> NDArray[np.float64]:
-    """(side, side) grains counted, each shared among the four pixels around it."""
+    """(images, side, side) the grains (images, n, 2) of each image counted, each shared among the four pixels around it."""
     low = np.clip(np.floor(grains).astype(int), 0, side - 2)
     part = grains - low
-    image = np.zeros((side, side))
-    for down in (0, 1):
-        for right in (0, 1):
-            weight = np.abs(1 - down - part[:, 0]) * np.abs(1 - right - part[:, 1])
-            np.add.at(image, (low[:, 0] + down, low[:, 1] + right), weight)
-    return image
+    down, right = np.array([(0, 0, 1, 1), (0, 1, 0, 1)])[:, :, None]
+    (y, x), (part_y, part_x) = (np.moveaxis(each, -1, 0)[:, :, None] for each in (low, part))
+    weight = np.abs(1 - down - part_y) * np.abs(1 - right - part_x)
+    pixel = (np.arange(len(grains))[:, None, None] * side + y + down) * side + x + right
+    laid = np.bincount(pixel.ravel(), weight.ravel(), len(grains) * side * side)
+    return np.asarray(laid, dtype=np.float64).reshape(-1, side, side)
 
 
 def _images(images: ArrayLike) -> Stack:

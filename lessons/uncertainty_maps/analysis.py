@@ -90,19 +90,27 @@ def change(name: str, images: Stack, amount: float, seed: int) -> Stack:
         return transforms.blur(images, amount)
     if name == "shift":
         return transforms.shift(images, amount, 0.0)
-    return np.stack([transforms.noise(image, amount, seed) for image in images])
+    return transforms.noise(images, amount, seed, same=True)
 
 
 def grid(image: Stack, other: Stack, across: str, second: str, xs: ArrayLike, ys: ArrayLike, seed: int) -> Stack:
     """(len(ys), len(xs), side, side): `image` changed by every pair of amounts, xs of `across` and ys of `second`."""
     amounts = {across: np.atleast_1d(xs), second: np.atleast_1d(ys)}
     early, late = sorted(amounts, key=ORDER.index)
-    if early == "morph":
-        once = transforms.morph(image, other, amounts[early])
-    else:
-        once = np.stack([change(early, image[None], amount, seed)[0] for amount in amounts[early]])
-    both = np.stack([change(late, once, amount, seed) for amount in amounts[late]])
+    both = _then(_once(image, other, early, amounts[early]), late, amounts[late], seed)
     return both if late == second else both.swapaxes(0, 1)
+
+
+def _once(image: Stack, other: Stack, name: str, amounts: ArrayLike) -> Stack:
+    """(k, side, side) `image` after the first change, by each of k amounts: never noise, which comes last."""
+    if name == "morph":
+        return transforms.morph(image, other, amounts)
+    return np.stack([change(name, image[None], amount, 0)[0] for amount in np.asarray(amounts)])
+
+
+def _then(once: Stack, name: str, amounts: ArrayLike, seed: int) -> Stack:
+    """(amounts, k, side, side) images that are changed already, after the second change."""
+    return np.stack([change(name, once, amount, seed) for amount in np.asarray(amounts)])
 
 
 def changed(spec: MapsSpec, xs: ArrayLike, ys: ArrayLike) -> Stack:
@@ -114,8 +122,17 @@ def changed(spec: MapsSpec, xs: ArrayLike, ys: ArrayLike) -> Stack:
 
 @kept
 def _changed(data: str, image: int, other: int, across: str, second: str, xs: tuple[float, ...], ys: tuple[float, ...], seed: int) -> Stack:
+    amounts = {across: xs, second: ys}
+    early, late = sorted(amounts, key=ORDER.index)
+    both = _then(_changed_once(data, image, other, early, amounts[early]), late, amounts[late], seed)
+    return both if late == second else both.swapaxes(0, 1)
+
+
+@kept
+def _changed_once(data: str, image: int, other: int, name: str, amounts: tuple[float, ...]) -> Stack:
+    """What is the same for every seed of the noise."""
     images, _ = _tests(data)
-    return grid(images[image], images[other], across, second, xs, ys, seed)
+    return _once(images[image], images[other], name, amounts)
 
 
 def amounts(spec: MapsSpec, name: str, count: int) -> Array:

@@ -23,6 +23,7 @@ from lessons.uncertainty_maps.analysis import Array, Stack
 from lessons.uncertainty_maps.spec import TESTS, WORDS, MapsSpec
 
 SHOWN = 100  # images of each kind on the stage
+BEGINNING = 8  # of them, while the other letters are drawn
 RESAMPLES = 400
 SAME = 1e-9  # what rounding may do to an AUROC
 PARTS = ("total", "aleatoric", "epistemic")
@@ -43,13 +44,24 @@ def outside(spec: MapsSpec) -> Outside:
     """What is out of domain. Fashion-MNIST is downloaded at the first call; raises SpecError where that fails."""
     images, y = analysis.tests(spec)
     if spec.outside == "letters":
-        drawn, source, kinds = letters.population(spec.drawing, images.shape[1], spec.seed)
-        return Outside(drawn, source, [kinds[kind] or WORDS.phrase("stage.your_drawing") for kind in source])
+        return _named(*letters.population(spec.drawing, images.shape[1], spec.seed))
     if spec.outside == "fashion":
         found, kinds_of = _fashion(images.shape[1])
         return Outside(found, np.arange(len(found)), kinds_of)
     changed = transforms.invert(images) if spec.outside == "inverted" else transforms.shuffle(images, spec.seed)
     return Outside(changed, np.arange(len(images)), [WORDS.phrase(f"stage.{spec.outside}", label=label) for label in y])
+
+
+def beginning(spec: MapsSpec) -> Outside | None:
+    """The first `BEGINNING` of them where they are letters that are not drawn yet."""
+    about = spec.drawing, analysis.tests(spec)[0].shape[1], spec.seed
+    if spec.outside != "letters" or letters.population.peek(*about) is not None:
+        return None
+    return _named(*letters.beginning(*about, BEGINNING))
+
+
+def _named(drawn: Stack, source: NDArray[np.int64], kinds: tuple[str, ...]) -> Outside:
+    return Outside(drawn, source, [kinds[kind] or WORDS.phrase("stage.your_drawing") for kind in source])
 
 
 @kept
@@ -90,7 +102,11 @@ class Both(NamedTuple):
 
 def read(spec: MapsSpec, networks: Networks, stop: Callable[[], bool] | None = None) -> Both | None:
     """All test images and all images from outside; None when stopped."""
-    images, strange = analysis.tests(spec)[0], outside(spec)
+    return read_of(spec, networks, analysis.tests(spec)[0], outside(spec), stop)
+
+
+def read_of(spec: MapsSpec, networks: Networks, images: Stack, strange: Outside, stop: Callable[[], bool] | None = None) -> Both | None:
+    """These test images and these from outside; None when stopped."""
     within = analysis.probabilities(networks, images, stop)
     beyond = None if within is None else analysis.probabilities(networks, strange.images, stop)
     if within is None or beyond is None:

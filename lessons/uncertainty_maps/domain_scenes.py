@@ -27,16 +27,31 @@ LOOKS = {"inside": ("class-0", WORDS.phrase("stage.test_digits")), "outside": ("
 
 def picture(spec: MapsSpec, networks: Networks, note: str) -> bytes:
     """The scene of these networks; `note`: how far their training is."""
-    strange = domain.outside(spec)
+    strange, images = domain.outside(spec), analysis.tests(spec)[0]
     both = domain.read(spec, networks)
     assert both is not None
+    return _drawn(spec, networks, both, strange, min(SHOWN, len(images), len(strange.images)), None, note)
+
+
+def beginning(spec: MapsSpec, networks: Networks, note: str) -> bytes | None:
+    """The scene as far as its images are drawn at once; None where nothing needs to be drawn."""
+    strange = domain.beginning(spec)
+    if strange is None:
+        return None
+    images, steps = analysis.tests(spec)[0], len(strange.images)
+    both = domain.read_of(spec, networks, images[:steps], strange)
+    assert both is not None
+    return _drawn(spec, networks, both, strange, steps, min(SHOWN, len(images)), note)
+
+
+def _drawn(spec: MapsSpec, networks: Networks, both: Both, strange: Outside, steps: int, total: int | None, note: str) -> bytes:
     images, y = analysis.tests(spec)
-    steps = min(SHOWN, len(images), len(strange.images))
     made = Scene(
         run=hashlib.blake2b(repr((spec.data, spec.outside, spec.method, spec.seed)).encode(), digest_size=12).hexdigest(),
         steps=steps,
-        start=steps - 1,
+        start=(total or steps) - 1,
         rate=RATE,
+        total=total,
         theme=theme.palette(),
         label=WORDS.phrase("stage.domain_picture", networks=len(networks), method=NAMES[spec.method]),
     )
@@ -46,7 +61,7 @@ def picture(spec: MapsSpec, networks: Networks, note: str) -> bytes:
     _intervals(made, "out-strip", WORDS.phrase("stage.outside_strip"), both.outside_draws[:, :steps], (14, 0, 6, 1), None)
     for column, part in ((0, "total"), (7, "epistemic")):
         _histograms(made, both, part, steps, column)
-    _auroc(made, both, steps)
+    _auroc(made, both, steps, total)
     _words(made, spec, both, strange, steps, note)
     return made.encode()
 
@@ -82,11 +97,11 @@ def _histograms(made: Scene, both: Both, part: str, steps: int, column: int) -> 
         panel.rule(x=getattr(getattr(both, kind), part)[:steps], role=role, dash=kind == "inside")
 
 
-def _auroc(made: Scene, both: Both, steps: int) -> None:
+def _auroc(made: Scene, both: Both, steps: int, total: int | None) -> None:
     panel = made.panel(
         "auroc",
         title=WORDS.phrase("stage.auroc"),
-        x=Axis(WORDS.phrase("stage.of_each_kind"), 0, steps),
+        x=Axis(WORDS.phrase("stage.of_each_kind"), 0, total or steps),
         y=Axis(WORDS.phrase("stage.auroc_axis"), 0.0, 1.05),
         place=(14, 1, 6, 1),
         height=HEIGHT,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -43,12 +45,18 @@ def population(drawing: Strokes, side: int, seed: int) -> tuple[Stack, NDArray[n
     `drawing`, which has none, or of ten letters where it is empty. The order is a random one, so that the first few are of all kinds.
     Raises SpecError where a drawing is a dot.
     """
+    return beginning(drawing, side, seed, None)
+
+
+def beginning(drawing: Strokes, side: int, seed: int, count: int | None) -> tuple[Stack, NDArray[np.int64], tuple[str, ...]]:
+    """The first `count` images of `population`: to draw them all takes longer than to read them."""
     rng = np.random.Generator(np.random.SFC64(seed))
     kinds = {"": drawing} if drawing else LETTERS
     each = OF_A_DRAWING if drawing else VARIATIONS
-    images = np.stack([_image(_varied(strokes, rng), side) for strokes in kinds.values() for _ in range(each)])
-    order = rng.permutation(len(images))
-    return images[order], np.repeat(np.arange(len(kinds)), each)[order], tuple(kinds)
+    ways = [(strokes, _way(len(strokes), rng)) for strokes in kinds.values() for _ in range(each)]
+    order = rng.permutation(len(ways))[:count]
+    images = np.stack([_image(_varied(*ways[number]), side) for number in order])
+    return images, np.repeat(np.arange(len(kinds)), each)[order], tuple(kinds)
 
 
 def _image(strokes: Strokes, side: int) -> Stack:
@@ -58,12 +66,24 @@ def _image(strokes: Strokes, side: int) -> Stack:
     return image
 
 
-def _varied(strokes: Strokes, rng: np.random.Generator) -> Strokes:
+class _Way(NamedTuple):
+    """How a drawing is varied: an angle, two shares of the pad's edge, and how far each point is shaken (points, 2)."""
+
+    angle: float
+    stretch: float
+    shear: float
+    shake: NDArray[np.float64]
+
+
+def _way(points: int, rng: np.random.Generator) -> _Way:
+    turn, stretch, shear = (rng.uniform(-most, most) for most in (TURN, STRETCH, SHEAR))
+    return _Way(np.deg2rad(turn), stretch, shear, SHAKE * rng.standard_normal((points, 2)))
+
+
+def _varied(strokes: Strokes, way: _Way) -> Strokes:
     """Turned, sheared, stretched and shaken a little."""
-    angle = np.deg2rad(rng.uniform(-TURN, TURN))
-    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
-    shape = np.array([[1.0 + rng.uniform(-STRETCH, STRETCH), rng.uniform(-SHEAR, SHEAR)], [0.0, 1.0]])
+    turn = np.array([[np.cos(way.angle), -np.sin(way.angle)], [np.sin(way.angle), np.cos(way.angle)]])
+    shape = np.array([[1.0 + way.stretch, way.shear], [0.0, 1.0]])
     where = np.array([(x, y) for x, y, _ in strokes]) - 0.5
-    moved = 0.5 + 0.8 * where @ (turn @ shape).T + SHAKE * rng.standard_normal(where.shape)
-    moved = np.clip(moved, 0.0, 1.0)
+    moved = np.clip(0.5 + 0.8 * where @ (turn @ shape).T + way.shake, 0.0, 1.0)
     return tuple((float(x), float(y), stroke) for (x, y), (_, _, stroke) in zip(moved, strokes, strict=True))

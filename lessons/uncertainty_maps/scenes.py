@@ -21,7 +21,12 @@ def scene(spec: MapsSpec, window: int | None) -> bytes:
 
 
 def grow(spec: MapsSpec, job: Any) -> bytes | None:
-    """The same, with pictures on the way while the networks still learn."""
+    """The same, with pictures on the way while letters are drawn and the networks still learn."""
+    if spec.part == "domain":
+        one = analysis.shared(spec)
+        first = domain_scenes.beginning(spec, one.networks(), one.note)
+        if first is not None:
+            job.publish(first)
     return sources.grown(spec.data, lambda: analysis.shared(spec), lambda networks, note: _picture(spec, networks, note), job)
 
 

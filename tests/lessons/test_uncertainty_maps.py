@@ -240,6 +240,26 @@ def test_the_scene_of_the_domain_holds_the_reading():
     assert table["AUROC by total"][-1] == pytest.approx(scores.auroc(both_totals, strange), abs=1e-6)
 
 
+@pytest.mark.parametrize("name", ["letters", "round"])
+def test_a_picture_of_the_first_letters_goes_ahead_of_the_rest(name: str):
+    spec, job, again = SPECS[name].replace(seed=4711), Job(), Job()
+    whole = scenes.grow(spec, job)
+    (before, began), (after, drawn) = (decode(blob) for blob in [*job.blobs, whole][:2])
+    assert before["steps"] == domain.BEGINNING < before["total"] == after["steps"] and after["total"] is None
+    assert before["run"] == after["run"] and before["start"] == after["start"], "where it stands once it has grown"
+    assert [panel["x"] for panel in before["panels"]] == [panel["x"] for panel in after["panels"]]
+    for old, new in zip(before["table"], after["table"], strict=True):
+        np.testing.assert_allclose(began[old["values"]], drawn[new["values"]][: before["steps"]], rtol=1e-4, err_msg=old["name"])
+    assert whole == scenes.scene(spec, None) and scenes.grow(spec, again) == whole and not again.blobs
+
+
+def test_the_noise_of_another_seed_changes_what_was_moved_once(monkeypatch: pytest.MonkeyPatch):
+    spec, changed = SPECS["between"].replace(seed=4711), analysis.changed
+    first, amounts = changed(spec, [0.3], [0.5]), np.array([0.3])
+    monkeypatch.setattr(transforms, "morph", None)
+    assert not np.array_equal(changed(spec.replace(seed=4712), amounts, [0.5]), first)
+
+
 def test_the_audit_out_of_domain(monkeypatch: pytest.MonkeyPatch):
     letters_ = SPECS["letters"]
     right = {"training gradient": "pass", "parts": "pass", "AUROC": "pass", "test images": "pass"}

@@ -874,8 +874,8 @@ class Scene:
             raise SceneError("a scene needs a label: one sentence saying what the picture shows")
         if not (np.isfinite(rate) and rate > 0):
             raise SceneError(f"rate must be positive, got {rate}")
-        if start is not None and not 0 <= start < steps:
-            raise SceneError(f"start {start} is outside 0..{steps - 1}")
+        if start is not None and not 0 <= start < (total or steps):
+            raise SceneError(f"start {start} is outside 0..{(total or steps) - 1}")
         if total is not None and total < steps:
             raise SceneError(f"total {total} is below steps {steps}")
         self.run, self.steps, self.label = str(run), int(steps), label

@@ -46,7 +46,7 @@ export class Clock {
     if (!sameRun) {
       this.plan = this.limit = this.awaiting = null;
       if (this.calm && scene.start === null) this.standAtTheEnd();
-      else this.jump(scene.start ?? 0);
+      else this.stay({ t: scene.start ?? 0, settled: true, s: 0 });
       this.playing = scene.autoplay && !this.calm;
       return;
     }
