@@ -29,7 +29,6 @@ Array = NDArray[np.float64]
 PLAN = "seen*4 said*8 network*8 / value*10 average*10 / doubt*10 learning*10"
 HEIGHTS = (240, 210, 210)
 RATE = 6.0  # passes a second
-FIRST = 0.5  # s of training before the first picture
 TILES, IN_ROW = 15, 5  # hidden units whose pixels are shown as images
 GRAIN = 3  # cells of a pixel of small images along an edge: the player smooths
 BINS = 24
@@ -43,7 +42,7 @@ def scene(spec: DropoutSpec) -> bytes:
 
 def grow(spec: DropoutSpec, job: Any) -> bytes | None:
     """The same, with pictures on the way while the network learns; None when stopped."""
-    return sources.behind(spec.images, lambda: digits.learning(spec).grown(partial(picture, spec), job, FIRST), job)
+    return sources.behind(spec.images, lambda: digits.learning(spec).grown(partial(picture, spec), job), job)
 
 
 def picture(spec: DropoutSpec, state: State[NetworkFit, Look], note: str) -> bytes:

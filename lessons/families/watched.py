@@ -119,7 +119,7 @@ class Watched(Generic[Fit, Look]):
             raise InterruptedError
         return state
 
-    def grown(self, picture: Callable[[State[Fit, Look], str], bytes], job: Any, first: float) -> bytes | None:
+    def grown(self, picture: Callable[[State[Fit, Look], str], bytes], job: Any, first: float = 0.0) -> bytes | None:
         """The picture of its end, with pictures on the way, the first after `first` seconds of training; None when
         stopped. `picture(state, note)`: the note says how far it is.
         """

@@ -53,10 +53,10 @@ def _pruned(spec: WeightsSpec, fit: NetworkFit, data: Images) -> Table:
         columns["weights cut (%)"].append(f"{100 * removed:g}")
         columns["weights left"].append(int(left.sum()))
         columns["|mean|/sd above"].append(float(ratios[~left].max()) if removed else 0.0)
-        columns["means alone: right (%)"].append(f"{100 * digits.right(fit, data, masks):.2f}")
+        columns["means alone: right (%)"].append(f"{100 * digits.right(fit, data.x_test, data.y_test, masks):.2f}")
         columns[f"{DRAWS} networks: right (%)"].append(f"{100 * drawn.accuracy(data.y_test):.2f}")
     tested = len(data.labels_test)
-    caption = WORDS.phrase("digit_panels.pruned_caption", tested=tested, error=_error(digits.right(fit, data), tested))
+    caption = WORDS.phrase("digit_panels.pruned_caption", tested=tested, error=_error(digits.right(fit, data.x_test, data.y_test), tested))
     return Table(WORDS.phrase("digit_panels.pruned"), columns, caption)
 
 
@@ -68,7 +68,7 @@ def _ways(spec: WeightsSpec, fit: NetworkFit, data: Images) -> Table:
     ways = {
         WORDS.phrase("digit_panels.single"): float(drawn.draw_accuracies(data.y_test)[0]),
         WORDS.phrase("digit_panels.averaged", networks=DRAWS): drawn.accuracy(data.y_test),
-        WORDS.phrase("digit_panels.middle"): digits.right(fit, data),
+        WORDS.phrase("digit_panels.middle"): digits.right(fit, data.x_test, data.y_test),
     }
     caption = WORDS.phrase("digit_panels.ways_caption", tested=tested)
     if digits.is_large(spec):

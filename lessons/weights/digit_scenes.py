@@ -28,7 +28,6 @@ Array = NDArray[np.float64]
 PLAN = "mean-images*8 sd-images*8 / means*4 ratios*4 prune*4 idle*4 / seen*5 votes*6 elbo*5"
 HEIGHTS = (180, 220, 220)
 RATE = 4.0  # looks a second
-FIRST = 0.5  # s of training before the first picture
 IN_ROW, SEEN_IN_ROW = 5, 3  # images of a sheet
 GRAIN = 3  # cells of a pixel of small images along an edge, and of a vote: the player smooths
 LEAST = 1e-5  # share of weights at the bottom of the histogram of means, whose scale is logarithmic
@@ -43,7 +42,7 @@ def scene(spec: WeightsSpec) -> bytes:
 
 def grow(spec: WeightsSpec, job: Any) -> bytes | None:
     """The same, with pictures on the way while the network learns; None when stopped."""
-    return sources.behind(spec.images, lambda: digits.learning(spec).grown(partial(picture, spec), job, FIRST), job)
+    return sources.behind(spec.images, lambda: digits.learning(spec).grown(partial(picture, spec), job), job)
 
 
 def picture(spec: WeightsSpec, state: State[NetworkFit, Look], note: str) -> bytes:

@@ -7,7 +7,7 @@ there. Where MNIST is not on this machine the bundled digits stand in for it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from datasets.images import Images
-from engine import kept
+from engine import kept, ticket
 from engine.judge import Check, Verdict, unknown
 from engine.judge.plant import SHIFTED, is_planted
 from engine.judge.training import rest_check, training_gradient_check
@@ -136,10 +136,14 @@ class Learning(Watched[NetworkFit, Look]):
 def look_at(fit: NetworkFit, step: int, data: Images, idle: NDArray[np.bool_], shown: NDArray[np.int64]) -> Look:
     """What is seen of the training after so many steps."""
     history, sigma, x, y = fit.history, fit.spec.prior_sd, data.x_test, data.y_test
-    averaged = fit.predict(x, "MA", samples=DRAWS, seed=fit.spec.seed)
-    assert averaged is not None  # nobody stops it
     means, sds, ratios = fit.expected_weights(), fit.shape.split(fit.posterior.sds()), fit.signal_to_noise()
     masks = [[layer > threshold for layer in ratios] for threshold in THRESHOLDS]
+    parts: list[Callable[[], Any]] = [
+        lambda: [right(fit, x, y, mask) for mask in masks],
+        partial(fit.predict, x, "MA", samples=DRAWS, seed=fit.spec.seed),
+    ]
+    pruned, averaged = ticket.each(lambda part: part(), parts)  # the two that take long
+    assert averaged is not None  # nobody stops it
     unreached = (np.abs(means[0][:-1][idle]).max(), sds[0][:-1][idle].min(), sds[0][:-1][idle].max()) if idle.any() else (np.nan,) * 3
     return Look(
         epoch=step / (len(data.y) // min(fit.spec.batch, len(data.y))),
@@ -147,10 +151,10 @@ def look_at(fit: NetworkFit, step: int, data: Images, idle: NDArray[np.bool_], s
         kl=float(fit.posterior.kl()),
         single=float(averaged.draw_accuracies(y)[0]),
         averaged=averaged.accuracy(y),
-        middle=right(fit, data),
+        middle=right(fit, x, y),
         means=np.stack([_shares(layer / sigma, MEANS) for layer in means]),
         ratios=np.stack([_shares(layer, RATIOS) for layer in ratios]),
-        right=np.array([right(fit, data, mask) for mask in masks]),
+        right=np.array(pruned),
         kept=np.array([np.mean(np.concatenate([part.ravel() for part in mask])) for mask in masks]),
         mean=_images(means[0], data.side),
         sd=_images(sds[0], data.side),
@@ -160,11 +164,11 @@ def look_at(fit: NetworkFit, step: int, data: Images, idle: NDArray[np.bool_], s
     )
 
 
-def right(fit: NetworkFit, data: Images, masks: Any = None) -> float:
-    """Share of the test images that the means of all weights read right, or of those in `masks`."""
-    found = fit.predict(data.x_test, "MEAN", masks=masks)
+def right(fit: NetworkFit, x: NDArray[np.float32], y: NDArray[np.int64], masks: Any = None) -> float:
+    """Share of the images x with labels y that the means of all weights read right, or of those in `masks`."""
+    found = fit.predict(x, "MEAN", masks=masks)
     assert found is not None  # nobody stops it
-    return found.accuracy(data.y_test)
+    return found.accuracy(y)
 
 
 def _shares(values: NDArray[np.float32], edges: Array) -> Array:

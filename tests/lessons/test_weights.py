@@ -16,7 +16,7 @@ from engine.judge.plant import SHIFTED, STUCK, planted
 from engine.spec import SpecError
 from engine.variational import divergence as closed
 from lessons.families.digit_posteriors import sources
-from lessons.weights import analysis, digit_panels, digit_scenes, digits, panels, scenes, training
+from lessons.weights import analysis, digit_panels, digits, panels, scenes, training
 from lessons.weights.questions import QUESTIONS
 from lessons.weights.spec import SCENARIOS, WeightsSpec
 from tests.lessons.pages import MOST_BYTES, NEVER, Job, goes_on_from_disk, page, says, verdicts
@@ -449,8 +449,10 @@ def test_the_panels_of_digits_tell_the_fit():
     fit, data = digits.ended(DIGITS).fit, sources.images("digits")
     pruned, ways, idle = panels.panels(DIGITS, NEVER)
     assert pruned.columns["weights left"][0] == fit.shape.weights
-    assert pruned.columns["means alone: right (%)"][1] == f"{100 * digits.right(fit, data, fit.prune(0.5)):.2f}"
-    assert ways.columns["right (%)"][2] == f"{100 * digits.right(fit, data):.2f}" and len(ways.columns["prediction"]) == 3
+    assert pruned.columns["means alone: right (%)"][1] == f"{100 * digits.right(fit, data.x_test, data.y_test, fit.prune(0.5)):.2f}"
+    assert (
+        ways.columns["right (%)"][2] == f"{100 * digits.right(fit, data.x_test, data.y_test):.2f}" and len(ways.columns["prediction"]) == 3
+    )
     assert np.array(idle.columns["is"]) == pytest.approx(np.array(idle.columns["must be"]), abs=0.4)
     assert idle.columns["is"][1] == pytest.approx(1.0, abs=0.002)
     (cost,) = panels.diagnostics(DIGITS, NEVER)
@@ -469,8 +471,7 @@ def test_a_training_on_mnist_goes_on_from_its_state_to_the_same_bytes(few_of_mni
 
 
 def test_mnist_is_on_stage_at_its_full_size(few_of_mnist: Images, monkeypatch: pytest.MonkeyPatch):
-    """The first picture is of a network that has learnt for a while and says so; the last one is that of the scene."""
-    monkeypatch.setattr(digit_scenes, "FIRST", 0.01)
+    """The first picture is of a network that has not learnt yet and says so; the last one is that of the scene."""
     _few(monkeypatch)
     job = Job()
     blob = scenes.grow(LARGE, job)
@@ -478,7 +479,7 @@ def test_mnist_is_on_stage_at_its_full_size(few_of_mnist: Images, monkeypatch: p
     assert blob == scenes.scene(LARGE) and header["total"] is None
     first = decode(job.blobs[0])[0]
     (said,) = [line["tokens"] for line in first["readouts"] if line["id"] == "training"]
-    assert "has learnt for" in said[0] and 1 < first["steps"] < header["steps"]
+    assert "has learnt for" in said[0] and 1 == first["steps"] < first["total"] == header["steps"]
     assert not any(line["id"] == "training" for line in header["readouts"])
     last = digits.ended(LARGE).looks[-1]
     tiles = [arrays[layer["frames"]][-1] for layer in layers["mean-images"]]
