@@ -72,9 +72,9 @@ class Point(WeightBlocks):
     def kl(self) -> float:
         """Minus the log prior density, without its constant; with dropout, what the module's text says."""
         total = 0.0
-        for weights, moment in zip(self.shape.split(self.weights), self._second_moments(), strict=True):
-            squares = moment * np.square(weights[:-1]).sum(dtype=np.float64)
-            total += 0.5 * float(squares + np.square(weights[-1]).sum(dtype=np.float64)) / self.prior_sd**2
+        for layer, moment in zip(self.shape.split(self.weights), self._second_moments(), strict=True):
+            weights, biases = _squares(layer)
+            total += 0.5 * (moment * weights + biases) / self.prior_sd**2
         return total
 
     def sample(self, rng: np.random.Generator) -> Single:
@@ -197,7 +197,7 @@ class Dropout(Point):
             gradient[l] = _mask_slope(
                 slopes[l], factors[l], np.float32(1.0 / factor[l]), np.float32(1.0 / self.temperature), np.float32(pull)
             )
-            squares = 0.5 * float(np.square(weights[:-1]).sum(dtype=np.float64)) / self.prior_sd**2
+            squares = 0.5 * _squares(weights)[0] / self.prior_sd**2
             moment_slope = -(1.0 - keep[l]) / keep[l] if self.scaling == "inverse" else keep[l] * (1.0 - keep[l])
             entropy_slope = -keep[l] * (1.0 - keep[l]) * self.logits[l] * self.shape.sizes[l]
             gradient[l] += entropy_slope - squares * moment_slope
@@ -233,6 +233,18 @@ def _step(blocks, weights, gradient, precisions, pace):
         w, g = moved(pointer(weights), b * BLOCK), moved(pointer(gradient), b * BLOCK)
         for i in range(BLOCK):
             w[i] = adam(p, MEAN, i, g[i], pace.step_size, pace.correction)
+
+
+@single_kernel
+def _squares(layer):
+    """Sums of the squares of a layer's weights and of its biases (n + 1, m), in double precision."""
+    weights, biases, last = 0.0, 0.0, layer.shape[0] - 1
+    for i in range(last):
+        for j in range(layer.shape[1]):
+            weights += layer[i, j] * layer[i, j]
+    for j in range(layer.shape[1]):
+        biases += layer[last, j] * layer[last, j]
+    return weights, biases
 
 
 @single_kernel

@@ -22,7 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -120,6 +120,7 @@ class Workspace:
             return np.zeros(padded(count), dtype=np.float32)
 
         self.shape, self.batch = shape, batch
+        self._bounds = [0, *accumulate(batch * (n + 1) for n in shape.sizes[:-1])]
         self.inputs, self.values, self.back = zeros(ins), zeros(outs), zeros(widest)
         second = way != SAMPLED
         self.squares, self.spread = zeros(ins if second else 0), zeros(outs if second else 0)
@@ -128,11 +129,7 @@ class Workspace:
 
     def by_layer(self, flat: Single) -> list[Single]:
         """Views (batch, n_l + 1) of every layer's inputs in an array that is ordered like `inputs`."""
-        parts, at = [], 0
-        for n in self.shape.sizes[:-1]:
-            parts.append(flat[at : at + self.batch * (n + 1)].reshape(self.batch, n + 1))
-            at += self.batch * (n + 1)
-        return parts
+        return [flat[begin:end].reshape(self.batch, -1) for begin, end in pairwise(self._bounds)]
 
     def arrays(self) -> tuple[Single, ...]:
         kept = self.inputs, self.squares, self.values, self.spread, self.signs, self.factors, self.slopes

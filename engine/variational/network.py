@@ -37,6 +37,7 @@ INCLUSION_PRIORS = ("aic", "bic", "own")
 _WEIGHTS, _UNITS, OF_ACTIVATIONS = range(3)  # streams of random numbers within a step
 OF_PART = 4  # streams further, for the second part of a minibatch
 OF_INPUTS = 8  # signs of Flipout
+_BY_TWO = {*ESTIMATORS, "map"}  # methods whose minibatches two cores may share
 _LARGE = 30_000_000  # multiply-adds of a minibatch from which on two cores share it
 _LOOK = 0.02  # seconds between two looks at `stop` and the ticket, at least one step
 _BASELINE_RATE = 0.1
@@ -242,11 +243,9 @@ class NetworkFit:
         if widths != self.shape.sizes:
             raise SpecError("network", f"layers {widths} are not those of the fit, {self.shape.sizes}")
         rng = np.random.Generator(np.random.SFC64(seed))
-        rows = []
-        for _ in range(samples):
-            layers = self.shape.split(self.posterior.sample(rng))
-            rows.append(np.concatenate([np.concatenate([w[:-1].T.reshape(-1), w[-1]]) for w in layers]))
-        return np.asarray(rows, dtype=np.float64)
+        numbered = self.shape.split(np.arange(self.shape.weights))
+        order = np.concatenate([np.concatenate([w[:-1].T.reshape(-1), w[-1]]) for w in numbered])
+        return np.stack([self.posterior.sample(rng)[order] for _ in range(samples)]).astype(np.float64)
 
 
 class Drawn:
@@ -318,8 +317,14 @@ class NetworkRun(Carried):
     def _works(self) -> list[Workspace]:
         return self._workspaces(self.batch)
 
+    @lazy
+    def _settings(self) -> tuple[NDArray[np.int64], tuple[int, int], float]:
+        """What is the same for every pass."""
+        spec = self.spec
+        return np.array(self.shape.sizes), (ACTIVATIONS.index(spec.activation), LIKELIHOODS.index(spec.likelihood)), spec.noise_sd**-2
+
     def _state(self) -> dict[str, Any]:
-        return {name: value for name, value in super()._state().items() if name not in ("_works", "_others")}
+        return {name: value for name, value in super()._state().items() if name not in ("_works", "_others", "_settings")}
 
     @property
     def done(self) -> bool:
@@ -358,7 +363,7 @@ class NetworkRun(Carried):
     def _step(self) -> None:
         spec = self.spec
         within = self.completed % self.steps_per_epoch
-        if within == 0 or not self._order.size:
+        if (within == 0 and self.batch < len(self._x)) or not self._order.size:
             self._order = self._order_of(self.completed // self.steps_per_epoch)
         step = self.completed + 1
         rows = self._order[within * self.batch : (within + 1) * self.batch]
@@ -410,13 +415,12 @@ class NetworkRun(Carried):
         self, number: int, rows: NDArray[np.int64], step: int, scale: float, gradient: Single, variance_gradient: Single
     ) -> tuple[float, int]:
         """Part `number` of a pass: log likelihood of its samples, and how many of them are classified right."""
-        spec, posterior, work = self.spec, self.posterior, self._works[number]
+        posterior, work = self.posterior, self._works[number]
         self._draw_noise(number, step)
         x, y = self._x, self._y
         if isinstance(x, Levels):  # those of this part alone become float32
             x, y, rows = x[rows], y[rows], np.arange(len(rows))
-        settings = ACTIVATIONS.index(spec.activation), LIKELIHOODS.index(spec.likelihood)
-        data = np.array(self.shape.sizes), settings, spec.noise_sd**-2, np.float32(scale), x, y, rows
+        data = *self._settings, np.float32(scale), x, y, rows
         weights = posterior.weights, gradient, posterior.variances, variance_gradient
         if self._by_products(len(rows)):
             return train_pass_by_two(*data, *weights, posterior.way, work.arrays())
@@ -434,7 +438,7 @@ class NetworkRun(Carried):
     def _move(self, rule: Pace | Decay, signal: float, draw: Key) -> None:
         """Climb, on two cores where the weights are many."""
         posterior, work = self.posterior, self._works[0]
-        if not self._large(self.batch) or self.spec.method == "map":
+        if self.spec.method == "map" or not self._large(self.batch):
             posterior.step(rule, signal, work, draw)
         else:
             ticket.each(lambda span: posterior.step(rule, signal, work, draw, span), posterior.halves())
@@ -460,11 +464,11 @@ class NetworkRun(Carried):
 
     def _large(self, batch: int) -> bool:
         """Whether a minibatch is worth two cores."""
-        return self.spec.method in (*ESTIMATORS, "map") and batch * self.shape.work >= _LARGE
+        return self.spec.method in _BY_TWO and batch * self.shape.work >= _LARGE
 
     def _by_products(self, batch: int) -> bool:
         """Whether two cores share its products, which are larger than those of its halves."""
-        return self._large(batch) and self.posterior.way != SAMPLED
+        return self.posterior.way != SAMPLED and self._large(batch)
 
     def _kl(self) -> float:
         return float(self.posterior.kl())

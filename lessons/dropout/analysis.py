@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -168,7 +167,7 @@ def masks(count: int, keep: float) -> tuple[Array, Array]:
     """All masks of `count` things (M, count) and the probability of each (M,); the full one if none is dropped."""
     if keep >= 1.0:
         return np.ones((1, count)), np.ones(1)
-    every = np.array(list(itertools.product((0.0, 1.0), repeat=count)))
+    every = (np.arange(2**count)[:, None] >> np.arange(count)[::-1] & 1).astype(np.float64)
     kept = every.sum(axis=1)
     return every, keep**kept * (1.0 - keep) ** (count - kept)
 
