@@ -274,6 +274,11 @@ class Answer:
         return self.curves.std(axis=0)
 
     @property
+    def known(self) -> bool:
+        """False of what `unknown` stands for."""
+        return not np.isnan(self.theta).any()
+
+    @property
     def aleatoric(self) -> float:
         """The sd of the noise, its variance averaged over the draws."""
         return float(np.sqrt(np.mean(self.noise**2)))
@@ -284,6 +289,18 @@ def answer(spec: RegressionLesson, method: str | None = None) -> Answer:
     method = method or spec.method
     spec = _deciding(spec, method)
     return _sampled(spec) if method == "nuts" else _fitted(spec, method)
+
+
+def unknown(spec: RegressionLesson, method: str) -> Answer:
+    """What stands for the answer of a method until it is there: one network, of which all is NaN."""
+    noise = math.nan if spec.noise == "learned" else spec.noise_sd
+    return Answer(_deciding(spec, method), method, np.full((1, network_of(spec).dim), np.nan), np.full(1, noise), math.nan)
+
+
+def is_there(spec: RegressionLesson, method: str) -> bool:
+    """Whether the answer of a method takes no time."""
+    spec = _deciding(spec, method)
+    return (_sampled.peek(spec) if method == "nuts" else _fitted.peek(spec, method)) is not None
 
 
 def beginning(spec: RegressionLesson) -> Answer | None:
@@ -542,7 +559,9 @@ def has_data(spec: RegressionLesson, x: Array) -> NDArray[np.bool_]:
 
 @kept
 def covered(found: Answer) -> Coverage:
-    """Coverage of one answer. The data must come from a known curve."""
+    """Coverage of one answer, NaN while it is unknown. The data must come from a known curve."""
+    if not found.known:
+        return Coverage(*[math.nan] * len(Coverage._fields))
     spec = found.spec
     fresh = spec.measured(fresh_seed(spec), FRESH)
     curves = found.at(fresh.x)
@@ -570,6 +589,8 @@ LEVELS = np.linspace(0.1, 0.95, 18)
 @kept
 def calibration(found: Answer) -> tuple[Array, Array]:
     """What central bands for new observations should hold, and what they hold of fresh ones, both (18,)."""
+    if not found.known:
+        return LEVELS, np.full(len(LEVELS), np.nan)
     fresh = found.spec.measured(fresh_seed(found.spec), FRESH)
     off = 2.0 * np.abs(pit(found.at(fresh.x), found.noise, fresh.y) - 0.5)
     return LEVELS, np.array([np.mean(off < level) for level in LEVELS])
@@ -586,20 +607,35 @@ class OneSet(NamedTuple):
     data : (n, 2); band, new_band : (2, FINE)
     held : (FINE,) bool, the true curve in the band of curves; held_at : the same at x′
     new_held : one new observation at x′ in its band; new_share : the share of new ones where there are data
+    Before the method has answered, all but the data is NaN.
     """
 
     data: Array
     band: Array
     new_band: Array
-    held: NDArray[np.bool_]
-    held_at: bool
-    new_held: bool
+    held: NDArray[np.bool_] | Array
+    held_at: float
+    new_held: float
     new_share: float
 
 
 def repeat(spec: RegressionLesson, sets: int) -> list[OneSet]:
-    """The spec's method on so many data sets, the first of them the spec's own."""
-    return [_one_set(spec.replace(data_seed=(spec.data_seed + i) % 10_000, seed=spec.seed)) for i in range(sets)]
+    """The spec's method on so many data sets, the first of them the spec's own; of none, that one as it was measured."""
+    if not sets:
+        (x, y), band = data_of(spec), np.full((2, FINE), np.nan)
+        return [OneSet(np.column_stack([x[:, 0], y]), band, band, band[0], math.nan, math.nan, math.nan)]
+    return [_one_set(of_set(spec, i)) for i in range(sets)]
+
+
+def repeated(spec: RegressionLesson, sets: int) -> int:
+    """How many of the first sets are there."""
+    there = [_one_set.peek(of_set(spec, i)) is not None for i in range(sets)]
+    return there.index(False) if False in there else sets
+
+
+def of_set(spec: RegressionLesson, number: int) -> RegressionLesson:
+    """The spec on another data set."""
+    return spec.replace(data_seed=(spec.data_seed + number) % 10_000)
 
 
 @kept

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ CLIP = 3.0 * TALL  # beyond it nothing is seen
 BINS = 28
 SHARES = [(float(share), str(share)) for share in (0, 25, 50, 75, 100)]  # ticks
 COMPARED = 60  # steps of the comparison
+QUICK = METHODS[1:]  # its methods that take less time than the posterior
 FIRST_SETS = 4  # data sets of the first picture
 
 
@@ -41,12 +43,16 @@ def scene(spec: RegressionLesson, window: int | None) -> bytes:
     """The picture. `window` is not used: a draw has no inside here."""
     if spec.play == "draws":
         return _climbing(spec, analysis.answer(spec)) if spec.method == "map" else _drawing(spec, analysis.answer(spec))
-    return _comparing(spec) if spec.play == "compare" else _repeated(spec, FIRST_SETS, FIRST_SETS)
+    return _comparing(spec, METHODS) if spec.play == "compare" else _repeated(spec, FIRST_SETS, FIRST_SETS)
 
 
 def grow(spec: RegressionLesson, job: Any) -> bytes | None:
-    """The same, with the first draws of a chain, the first climb, or the first of many data sets, while the rest is made."""
+    """The same, with what is there at once: the data before any method has answered, the first draws of a chain, the first
+    climb, the methods that are quick, the first of many data sets.
+    """
     if spec.play == "draws" and spec.method == "nuts":
+        if spec.model == "network" and not analysis.is_there(spec, "nuts"):
+            job.publish(_drawing(spec, analysis.unknown(spec, "nuts")))
         first = analysis.beginning(spec)
         if first is not None:
             job.publish(_drawing(spec, first))
@@ -54,8 +60,14 @@ def grow(spec: RegressionLesson, job: Any) -> bytes | None:
         first = analysis.first_climb(spec)
         if first is not None:
             job.publish(_climbing(spec, first, first=True))
+    elif spec.play == "compare":
+        there = [method for method in METHODS if analysis.is_there(spec, method)]
+        if len(there) < len(METHODS):
+            job.publish(_comparing(spec, there))
+        if "nuts" not in there:
+            job.publish(_comparing(spec, QUICK))
     elif spec.play == "repeat":
-        for sets in range(1, FIRST_SETS):
+        for sets in range(analysis.repeated(spec, FIRST_SETS), FIRST_SETS):
             job.publish(_repeated(spec, sets, FIRST_SETS))
     return None if job.is_set() else scene(spec, None)
 
@@ -148,7 +160,7 @@ def _spread(picture: Scene, spec: RegressionLesson, found: Answer) -> None:
         "spread",
         title=WORDS.phrase("stage.spread"),
         x=Axis(WORDS.phrase("stage.x"), -REACH, REACH),
-        y=Axis(WORDS.phrase("stage.sd"), 0.0, 1.1 * min(float(total.max()), 2.0 * TALL)),
+        y=Axis(WORDS.phrase("stage.sd"), 0.0, 1.1 * min(float(np.nan_to_num(total.max(), nan=spec.noise_sd)), 2.0 * TALL)),
         place=(RIGHT[0], 0, RIGHT[1], 1),
         height=215,
     )
@@ -162,13 +174,16 @@ def _spread(picture: Scene, spec: RegressionLesson, found: Answer) -> None:
 
 
 def _range(values: Array, *more: float) -> tuple[float, float]:
-    low, high = (float(edge) for edge in np.quantile(values, [0.005, 0.995]))
-    low, high = min(low, *more), max(high, *more)
+    """Limits of an axis that shows most of the values, if any is known, and these."""
+    ends = [float(edge) for edge in np.quantile(values, [0.005, 0.995])] if np.isfinite(values).all() else []
+    low, high = min(*ends, *more), max(*ends, *more)
     pad = 0.15 * (high - low) + 0.02
     return low - pad, high + pad
 
 
 def _limits(spec: RegressionLesson, value: Array) -> tuple[float, float]:
+    if not np.isfinite(value).all():
+        return -view(spec), view(spec)
     true = analysis.truth(spec, [spec.at])
     return _range(value, *(() if true is None else (float(true[0]),)), float(np.median(value)))
 
@@ -297,7 +312,7 @@ def _held(picture: Scene, spec: RegressionLesson, found: Answer, steps: int) -> 
         h=at_the_end(steps, 100 * held.new),
         w=at_the_end(steps, 100 * held.error),
     )
-    words, shares = told(held, steps)
+    words, shares = told(spec, held, steps)
     picture.readout("curve", WORDS.phrase("stage.curve_card", held=PERCENT, shares=words), **shares)
 
 
@@ -353,11 +368,12 @@ def _uphill(picture: Scene, climb: analysis.Climb) -> None:
 # Five methods ---------------------------------------------------------------------------------------------------------
 
 
-def _comparing(spec: RegressionLesson) -> bytes:
+def _comparing(spec: RegressionLesson, methods: Sequence[str]) -> bytes:
+    """The methods beside one another, as many of them as shall have answered."""
     picture = Scene(
         run=repr(spec), steps=COMPARED, label=WORDS.phrase("stage.picture_of_methods", held=PERCENT), rate=6.0, theme=theme.palette()
     )
-    answers = {method: analysis.answer(spec, method) for method in reversed(METHODS)}
+    answers = {method: (analysis.answer if method in methods else analysis.unknown)(spec, method) for method in reversed(METHODS)}
     for index, (method, found) in enumerate(answers.items()):
         first = index == 0
         title, place = f"{index + 1} · {NAMES[method]}", (5 * (index % 3), index // 3, 5, 1)
@@ -387,7 +403,7 @@ def _compared_words(picture: Scene, spec: RegressionLesson, answers: dict[str, A
         values: dict[str, Any] = {"e": at_the_end(COMPARED, found.epistemic[near])}
         if spec.data != "points":
             held = analysis.covered(found)
-            words, shares = told(held, COMPARED)
+            words, shares = told(spec, held, COMPARED)
             text = f"{text}; {WORDS.phrase('stage.method_held', shares=words)}"
             values |= shares | {"h": at_the_end(COMPARED, 100 * held.new), "w": at_the_end(COMPARED, 100 * held.error)}
         picture.readout(method, text, **values)
@@ -400,12 +416,12 @@ def at_the_end(steps: int, value: float) -> Array:
     return np.append(np.full(steps - 1, np.nan), value)
 
 
-def told(held: analysis.Coverage, steps: int) -> tuple[str, dict[str, Any]]:
+def told(spec: RegressionLesson, held: analysis.Coverage, steps: int) -> tuple[str, dict[str, Any]]:
     """How much of the true curve was held: words with fields, and their values, known at the last of the steps."""
-    parts = (("a", "held_on_data", held.near), ("b", "held_in_gap", held.gap), ("c", "held_at_ends", held.ends))
-    known = [(field, where, share) for field, where, share in parts if math.isfinite(share)]
-    words = ", ".join(WORDS.phrase(f"stage.{where}") for _, where, _ in known)
-    return words, {field: at_the_end(steps, 100 * share) for field, _, share in known}
+    gap = [("b", "held_in_gap", held.gap)] if spec.gap > 0.0 else []
+    parts = [("a", "held_on_data", held.near), *gap, ("c", "held_at_ends", held.ends)]
+    words = ", ".join(WORDS.phrase(f"stage.{where}") for _, where, _ in parts)
+    return words, {field: at_the_end(steps, 100 * share) for field, _, share in parts}
 
 
 def _cycled(values: Array) -> Array:
@@ -435,8 +451,10 @@ def live(spec: RegressionLesson) -> Any:
     return body
 
 
-def _repeated(spec: RegressionLesson, steps: int, total: int) -> bytes:
-    sets = analysis.repeat(spec, steps)
+def _repeated(spec: RegressionLesson, number_of: int, total: int) -> bytes:
+    """The method on so many data sets, or none yet."""
+    sets = analysis.repeat(spec, number_of)
+    steps = len(sets)
     picture = Scene(
         run=repr(("repeat", spec)),
         steps=steps,
@@ -478,7 +496,9 @@ def _ticks(data: Array, half: float) -> Array:
 
 def _running(picture: Scene, spec: RegressionLesson, sets: list[analysis.OneSet], total: int) -> None:
     steps = len(sets)
-    count = np.arange(1.0, steps + 1.0)
+    known = np.isfinite([one.new_share for one in sets])
+    number_of = np.cumsum(known)
+    count = np.where(known, number_of, np.nan)
     rows = {
         "new": (WORDS.phrase("stage.new_at"), np.array([one.new_held for one in sets]), "likelihood"),
         "curve": (WORDS.phrase("stage.true_at"), np.array([one.held_at for one in sets]), "posterior"),
@@ -518,14 +538,14 @@ def _running(picture: Scene, spec: RegressionLesson, sets: list[analysis.OneSet]
             name,
             WORDS.phrase("stage.running_card", what=words, at=at),
             this=held,
-            k=np.cumsum(held).astype(int),
-            n=count.astype(int),
+            k=np.nancumsum(held).astype(int),
+            n=number_of,
             p=100 * shares[name],
             e=100 * errors[name],
         )
     everywhere = np.cumsum([one.new_share for one in sets]) / count
     picture.readout("all", WORDS.phrase("stage.all_card", fresh=analysis.REPEATED_FRESH), p=100 * everywhere)
-    picture.say(WORDS.phrase("stage.said_of_sets"), k=np.cumsum(rows["curve"][1]).astype(int), n=count.astype(int))
+    picture.say(WORDS.phrase("stage.said_of_sets"), k=np.nancumsum(rows["curve"][1]).astype(int), n=number_of)
     picture.table(
         {
             "data set": count,

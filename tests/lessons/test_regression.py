@@ -332,16 +332,67 @@ def test_the_first_draws_are_shown_while_the_rest_is_made(name: str):
     assert np.array_equal(first.theta, analysis.answer(spec).theta[: analysis.BEGINNING])
     kept.store.forget()
     whole = scenes.grow(spec, job)
-    header, _ = decode(job.blobs[0])
-    assert len(job.blobs) == 1 and (header["steps"], header["total"]) == (analysis.BEGINNING, spec.draws)
+    headers = [decode(blob)[0] for blob in job.blobs]
+    assert [(header["steps"], header["total"]) for header in headers] == [(1, spec.draws), (analysis.BEGINNING, spec.draws)]
     assert whole == scenes.scene(spec, None) and decode(whole)[0]["total"] is None
-    assert scenes.grow(spec, job) == whole and len(job.blobs) == 1, "what is there is shown at once"
+    assert scenes.grow(spec, job) == whole and len(job.blobs) == 2, "what is there is shown at once"
+
+
+def framed(blob: bytes) -> tuple:
+    """The run of a picture, its panels with places and marks, and the lines of its card."""
+    header, _ = decode(blob)
+    panels = [(panel["id"], panel["place"], [(layer["kind"], layer["role"]) for layer in panel["layers"]]) for panel in header["panels"]]
+    return header["run"], panels, [(line["id"], line["tokens"]) for line in header["readouts"]]
+
+
+def lines_of(blob: bytes) -> dict[str, dict[str, np.ndarray]]:
+    """Values of the lines of the card."""
+    header, arrays = decode(blob)
+    return {line["id"]: {name: arrays[value["array"]] for name, value in line["values"].items()} for line in header["readouts"]}
+
+
+@pytest.mark.parametrize("name", ["gap", "learned-noise", "own"])
+def test_before_its_first_draw_a_chain_says_nothing(name: str):
+    """The picture has the data and the true curve; what the draws will tell is not known yet."""
+    spec, job = BY_ID[name].replace(seed=78), Job()
+    whole = scenes.grow(spec, job)
+    (header, arrays), (last, drawn) = decode(job.blobs[0]), decode(whole)
+    assert framed(job.blobs[0]) == framed(whole)
+    noise = ["σ", "aleatoric sd"] if spec.noise == "known" else []
+    for column in header["table"]:
+        assert np.isnan(arrays[column["values"]]).all() != (column["name"] in noise), column["name"]
+    data, same = (found[of["panels"][0]["editable"]["points"]] for of, found in ((header, arrays), (last, drawn)))
+    assert len(data) and np.array_equal(data, same)
+
+
+def test_quick_methods_are_compared_while_the_posterior_is_sampled():
+    spec, job = BY_ID["compare"].replace(seed=79), Job()
+    whole = scenes.grow(spec, job)
+    assert [framed(blob) for blob in job.blobs] == 2 * [framed(whole)] and whole == scenes.scene(spec, None)
+    pictures = [decode(blob) for blob in (*job.blobs, whole)]
+    tables = [{column["name"]: arrays[column["values"]] for column in header["table"]} for header, arrays in pictures]
+    for method in METHODS:
+        first, second, last = (table[scenes.NAMES[method]] for table in tables)
+        assert np.isnan(first).all() and np.isfinite(last).all()
+        assert np.isnan(second).all() if method == "nuts" else np.array_equal(second, last)
+    assert scenes.grow(spec, job) == whole and len(job.blobs) == 2
+    kept.store.forget()
+    analysis.answer(spec, "nuts")
+    scenes.grow(spec, again := Job())
+    header, arrays = decode(again.blobs[0])
+    there = [column["name"] for column in header["table"] if np.isfinite(arrays[column["values"]]).all()]
+    assert len(again.blobs) == 1 and there == [scenes.NAMES["nuts"]], "what is there is shown at once"
 
 
 def test_data_set_after_data_set_is_shown():
     spec, job = BY_ID["repeat"].replace(model="line", seed=77), Job()
     whole = scenes.grow(spec, job)
-    assert [decode(blob)[0]["steps"] for blob in (*job.blobs, whole)] == [1, 2, 3, 4]
+    assert [decode(blob)[0]["steps"] for blob in (*job.blobs, whole)] == [1, 1, 2, 3, 4]
+    lines = [lines_of(blob) for blob in job.blobs]
+    assert [line["curve"]["n"][-1] for line in lines] == [0, 1, 2, 3]
+    assert lines[0]["curve"]["k"] == 0 and all(np.isnan(lines[0][name]["p"]).all() for name in ("curve", "new", "all"))
+    assert framed(job.blobs[0]) == framed(whole)
+    assert scenes.grow(spec, job) == whole and len(job.blobs) == 4
 
 
 def test_claims_of_the_scenarios():
