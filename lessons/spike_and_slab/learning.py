@@ -128,6 +128,10 @@ class Learning(Watched[NetworkFit, Frame]):
             steps = (*range(0, run.total, -(-run.total // FRAMES)), run.total)
         super().__init__(run, steps, partial(_frame, data=data, idle=never_inked(spec)), path)
 
+    def epoch(self, look: int) -> float:
+        """Passes through the data before a look."""
+        return self._steps[look] / self._run.steps_per_epoch
+
 
 def _frame(fit: NetworkFit, step: int, data: Images, idle: NDArray[np.bool_]) -> Frame:
     """What is seen of the training after so many steps."""

@@ -35,12 +35,23 @@ def first(spec: SpikeAndSlabSpec) -> bytes:
     return picture(spec, _first(spec), None)
 
 
+def beginning(spec: SpikeAndSlabSpec) -> bytes | None:
+    """The picture of the look before the first step, while the others are made; None where they are there."""
+    if _first.peek(spec) is not None:
+        return None
+    run = _begun(spec)
+    return picture(spec, run.state.looks[:1], FIRST, upto=run.epoch(FIRST - 1))
+
+
 @kept
 def _first(spec: SpikeAndSlabSpec) -> tuple[Frame, ...]:
-    run = Learning(spec)
+    run = _begun(spec)
     while len(run.state.looks) < FIRST:
         run.advance()
     return run.state.looks
+
+
+_begun = kept(Learning)
 
 
 def live(spec: SpikeAndSlabSpec) -> Callable[[Any], bytes]:
@@ -57,8 +68,10 @@ def live(spec: SpikeAndSlabSpec) -> Callable[[Any], bytes]:
     return body
 
 
-def picture(spec: SpikeAndSlabSpec, frames: Sequence[Frame], total: int | None, note: str = "") -> bytes:
-    """The scene of the looks so far; `total` while more are to come; `note`: how far the training is."""
+def picture(spec: SpikeAndSlabSpec, frames: Sequence[Frame], total: int | None, note: str = "", upto: float = 0.0) -> bytes:
+    """The scene of the looks so far; `total` while more are to come; `note`: how far the training is; `upto`: the epoch to
+    which the axes go at least.
+    """
     inputs = len(frames[0].layers[0]) - 1
     made = Scene(
         run=hashlib.blake2b(repr(spec).encode(), digest_size=12).hexdigest(),
@@ -71,9 +84,10 @@ def picture(spec: SpikeAndSlabSpec, frames: Sequence[Frame], total: int | None, 
     )
     layers = [np.stack([frame.layers[depth] for frame in frames]) for depth in (0, 1)]
     _layers(made, spec, layers)
-    _curves(made, spec, frames)
+    end = max(frames[-1].epoch, upto, 1.0)
+    _curves(made, spec, frames, end)
     if learning.is_large(spec) and learning.never_inked(spec).any():
-        _idle(made, spec, frames, layers[0])
+        _idle(made, spec, frames, layers[0], end)
     else:
         _histogram(made, layers)
     sources.say(made, spec.data, note)
@@ -137,13 +151,13 @@ def first_as_images(made: Scene, id: str, title: str, layer: NDArray[np.uint8], 
     sheet(made, id, title, images, in_row=IN_ROW, caption=caption, panel=panel, **{"colorbar": False, **look})
 
 
-def _curves(made: Scene, spec: SpikeAndSlabSpec, frames: Sequence[Frame]) -> None:
+def _curves(made: Scene, spec: SpikeAndSlabSpec, frames: Sequence[Frame], end: float) -> None:
     epoch, n = column(frames, "epoch"), len(data_of(spec).y)
     energy, kl = column(frames, "energy") / n, column(frames, "kl") / n
     panel = made.panel(
         "elbo",
         title=WORDS.phrase("network.elbo"),
-        x=Axis(WORDS.phrase("network.epoch"), 0.0, max(float(epoch[-1]), 1.0)),
+        x=Axis(WORDS.phrase("network.epoch"), 0.0, end),
         y=Axis(WORDS.phrase("network.nats"), LARGE_FLOOR if learning.is_large(spec) else FLOOR, 0.2),
         place=(0, 1, 5, 1),
         height=HEIGHT,
@@ -154,7 +168,7 @@ def _curves(made: Scene, spec: SpikeAndSlabSpec, frames: Sequence[Frame]) -> Non
     panel = made.panel(
         "accuracy",
         title=WORDS.phrase("network.accuracy"),
-        x=Axis(WORDS.phrase("network.epoch"), 0.0, max(float(epoch[-1]), 1.0)),
+        x=Axis(WORDS.phrase("network.epoch"), 0.0, end),
         y=Axis(WORDS.phrase("network.share"), 0.0, 1.02),
         place=(5, 1, 5, 1),
         height=HEIGHT,
@@ -187,7 +201,7 @@ def _histogram(made: Scene, layers: list[np.ndarray]) -> None:
     panel.bars(shares, labels=names, role="posterior")
 
 
-def _idle(made: Scene, spec: SpikeAndSlabSpec, frames: Sequence[Frame], first: NDArray[np.uint8]) -> None:
+def _idle(made: Scene, spec: SpikeAndSlabSpec, frames: Sequence[Frame], first: NDArray[np.uint8], end: float) -> None:
     """The gates of pixels that are never inked, which must come to their prior, beside all other gates of that layer."""
     epoch, idle = column(frames, "epoch"), learning.never_inked(spec)
     mean, least, most = np.array([frame.idle for frame in frames]).T
@@ -196,7 +210,7 @@ def _idle(made: Scene, spec: SpikeAndSlabSpec, frames: Sequence[Frame], first: N
     panel = made.panel(
         "idle",
         title=WORDS.phrase("network.idle", pixels=idle.sum()),
-        x=Axis(WORDS.phrase("network.epoch"), 0.0, max(float(epoch[-1]), 1.0)),
+        x=Axis(WORDS.phrase("network.epoch"), 0.0, end),
         y=Axis(WORDS.phrase("network.alpha_log"), max(0.5 * min(float(least.min()), float(others.min()), prior), 1e-4), 1.0, log=True),
         place=(10, 1, 5, 1),
         height=HEIGHT,

@@ -28,6 +28,7 @@ THRESHOLDS = np.linspace(0.02, 0.98, 25)
 SHARE = 0.3  # of a pixel's weights kept, at the bright end of the image
 CUT_DRAWS = 5  # networks averaged at each threshold
 NETWORKS = 20  # drawn
+BEGINNING = 2  # epochs behind the picture that is there while the first one is made
 FIRST_STEPS = 800  # of training that a first picture waits for
 CHUNK = 50  # steps between two reports
 RATE = 3.0
@@ -37,6 +38,16 @@ STRONG = 1.0  # weight drawn at full colour, in prior sds: the prior of a weight
 def first(spec: SpikeAndSlabSpec) -> bytes:
     """The picture before the long run: training as far as a first picture can wait for."""
     return picture(spec, *_first(learning.network_part(spec)))
+
+
+def beginning(spec: SpikeAndSlabSpec) -> bytes | None:
+    """The picture after the first epochs; None where the one of the training is there."""
+    part = learning.network_part(spec)
+    if _first.peek(part) is not None:
+        return None
+    run = learning.start(learning.network_spec(part))
+    run.advance(BEGINNING * run.steps_per_epoch)
+    return picture(spec, run.fit(), run.completed / run.steps_per_epoch)
 
 
 @kept
@@ -113,9 +124,11 @@ def _cut(spec: SpikeAndSlabSpec, fit: NetworkFit, epochs: float) -> Scene:
     data = data_of(spec)
     truth = data.y_test
     chosen = [fit.select(float(threshold), fallback="none") for threshold in THRESHOLDS]
-    found = [predicted(fit, data, "MED", CUT_DRAWS, float(threshold)) for threshold in THRESHOLDS]
     kept = np.array([100.0 * selection.density for selection in chosen])
-    right = np.array([100.0 * prediction.accuracy(truth) for prediction in found])
+    right: list[float] = []
+    for k, threshold in enumerate(THRESHOLDS):
+        same = k > 0 and kept[k] == kept[k - 1]  # each model is a part of the one before
+        right.append(right[-1] if same else 100.0 * predicted(fit, data, "MED", CUT_DRAWS, float(threshold)).accuracy(truth))
     averaged = 100.0 * predicted(fit, data, "MA").accuracy(truth)
     feasible = np.array([selection.feasible for selection in chosen])
     made = _scene(spec, epochs, len(THRESHOLDS), WORDS.phrase("cut.picture"), start=len(THRESHOLDS) // 2)

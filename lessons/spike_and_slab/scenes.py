@@ -56,16 +56,21 @@ def _large(spec: SpikeAndSlabSpec, state: State[NetworkFit, Frame], note: str) -
 
 
 def grow(spec: SpikeAndSlabSpec, job: Any) -> bytes | None:
-    """The same; of a network that learns MNIST with pictures on the way, while data are fetched and it learns."""
+    """The same; of a network with a picture of its beginning, of one that learns MNIST with pictures on the way, while data
+    are fetched and it learns.
+    """
     if spec.part != "network":
         return scene(spec)
     return sources.behind(spec.data, partial(_grown, spec, job), job)
 
 
 def _grown(spec: SpikeAndSlabSpec, job: Any) -> bytes | None:
-    if not learning.is_large(spec):
-        return scene(spec)
     here = _viewed(learning.network_part(spec), spec)
+    if not learning.is_large(spec):
+        beginning = (network_scenes if spec.view == "training" else network_views).beginning(here)
+        if beginning is not None:
+            job.publish(beginning)
+        return None if job.is_set() else scene(spec)
     return learning.shared(here).grown(partial(_large, here), job, network_scenes.FIRST_OF_MANY)
 
 

@@ -23,7 +23,7 @@ from lessons.reproduce import hubin
 from lessons.spike_and_slab import analysis, criteria, estimators, learning, network_panels, network_scenes, network_views, panels, scenes
 from lessons.spike_and_slab.questions import QUESTIONS
 from lessons.spike_and_slab.spec import SCENARIOS, SpikeAndSlabSpec
-from tests.lessons.pages import MOST_BYTES, NEVER, goes_on_from_disk, page, says, verdicts
+from tests.lessons.pages import MOST_BYTES, NEVER, goes_on, goes_on_from_disk, page, says, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
 REGRESSIONS = [name for name, spec in BY_ID.items() if spec.part == "regression"]
@@ -457,6 +457,37 @@ def test_the_cut_keeps_what_lies_above_the_threshold():
     assert np.array_equal(arrays[layers["first"][0]["frames"]][header["start"]] > 0, kept)
     right = learning.predicted(fit, DIGITS, "MED", network_views.CUT_DRAWS).accuracy(DIGITS.y_test)
     assert table["test digits right (%)"][header["start"]] == pytest.approx(100 * right, abs=0.01)
+
+
+@pytest.mark.parametrize("view", ["cut", "draws"])
+def test_a_picture_of_the_first_epochs_goes_ahead_of_the_trained_network(view):
+    spec, ticket, again = TINY.replace(view=view, seed=len(view)), Ticket(), Ticket()
+    whole = scenes.grow(spec, ticket)
+    header, arrays = decode(ticket.blobs[0])
+    last = decode(whole)[0]
+    assert whole == scenes.scene(spec) and len(ticket.blobs) == 1
+    for part in ("x", "place", "title"):
+        assert [panel[part] for panel in header["panels"]] == [panel[part] for panel in last["panels"]]
+    assert [line["id"] for line in header["readouts"]] == [line["id"] for line in last["readouts"]]
+    epochs = next(line for line in header["readouts"] if line["id"] == "epochs")["values"]["epochs"]
+    assert set(arrays[epochs["array"]]) == {network_views.BEGINNING}
+    early = learning.start(learning.network_spec(spec))
+    early.advance(network_views.BEGINNING * early.steps_per_epoch)
+    if view == "cut":
+        fit, table = early.fit(), {column["name"]: arrays[column["values"]] for column in header["table"]}
+        found = [learning.predicted(fit, DIGITS, "MED", network_views.CUT_DRAWS, float(t)) for t in network_views.THRESHOLDS]
+        assert table["test digits right (%)"] == pytest.approx([100.0 * one.accuracy(DIGITS.y_test) for one in found], abs=1e-4)
+    assert scenes.grow(spec, again) == whole and not again.blobs
+
+
+def test_the_look_before_the_first_step_goes_ahead_of_the_next():
+    spec, ticket, again = TINY.replace(seed=4711), Ticket(), Ticket()
+    whole = scenes.grow(spec, ticket)
+    assert len(ticket.blobs) == 1 and decode(ticket.blobs[0])[0]["steps"] == 1
+    before, after = decode(ticket.blobs[0])[0], decode(whole)[0]
+    assert before["total"] == after["steps"] == network_scenes.FIRST and whole == scenes.scene(spec)
+    goes_on(ticket.blobs[0], whole)
+    assert scenes.grow(spec, again) == whole and not again.blobs
 
 
 def test_the_networks_drawn_are_those_that_are_averaged():
