@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import re
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -107,13 +108,16 @@ def _are_draws(found: NDArray[np.float64] | NDArray[np.int64], balls: int) -> bo
     return bool(inside and (found == np.round(found)).all() and (np.diff(found, axis=1) > 0).all())
 
 
+@cache
 def probabilities(balls: int = BALLS) -> Array:
-    """(2, balls) P(x | third) and P(x | smallest) of x = 1, 2, ..."""
+    """(2, balls) P(x | third) and P(x | smallest) of x = 1, 2, ...; shared, so read-only"""
     _checked(balls)
     x = range(1, balls + 1)
     third = [math.comb(i - 1, 2) * math.comb(balls - i, 2) for i in x]
     smallest = [math.comb(balls - i, WHITE - 1) for i in x]
-    return np.array([third, smallest], dtype=np.float64) / math.comb(balls, WHITE)
+    found = np.array([third, smallest], dtype=np.float64) / math.comb(balls, WHITE)
+    found.flags.writeable = False
+    return found
 
 
 def smallest_given(x: ArrayLike, balls: int = BALLS) -> Array:
@@ -130,6 +134,7 @@ def rule(cut: int, balls: int = BALLS) -> Rule:
     return Rule(cut, (right[0] + right[1]) / 2, *right)
 
 
+@cache
 def best_rule(balls: int = BALLS) -> Rule:
     """The rule that no other beats: the odds fall with x, so it is a cut."""
     return max((rule(cut, balls) for cut in range(balls + 1)), key=lambda each: each.accuracy)

@@ -201,7 +201,11 @@ def cross_entropy(p: Array, y: Array) -> float:
 
 def error(spec: RealDataSpec, guess: Array, y: Array) -> float:
     """Root mean squared error in units of the target, or cross-entropy in nats, of guesses (m,)."""
-    return cross_entropy(guess, y) if problem(spec).classes else float(np.sqrt(np.mean((guess - y) ** 2)))
+    return _error(problem(spec), guess, y)
+
+
+def _error(rows: Problem, guess: Array, y: Array) -> float:
+    return cross_entropy(guess, y) if rows.classes else float(np.sqrt(np.mean((guess - y) ** 2)))
 
 
 def constant(spec: RealDataSpec) -> float:
@@ -273,7 +277,7 @@ def _fit(spec: RealDataSpec) -> Fit:
     if not np.isfinite(trained.path).all():
         raise SpecError("step_size", "training ran away: take a smaller step size, or scale the columns")
     train, test = (
-        np.array([error(spec, guess, y) for guess in predicted(spec, trained.path, x)])
+        np.array([_error(rows, guess, y) for guess in predicted(spec, trained.path, x)])
         for x, y in ((rows.x, rows.y_units), (rows.x_test, rows.y_test))
     )
     guess = predicted(spec, trained.theta[None], rows.x_test)[0]

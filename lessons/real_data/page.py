@@ -13,7 +13,7 @@ from engine.readable.scales import scales
 from lessons.real_data import analysis, lottery, place
 from lessons.real_data.panels import diagnostics, panels
 from lessons.real_data.questions import QUESTIONS
-from lessons.real_data.scenes import live, scene
+from lessons.real_data.scenes import grow, live, scene
 from lessons.real_data.spec import SCENARIOS, WORDS, RealDataSpec
 
 TYPES = ("csv", "txt", "tsv")
@@ -152,6 +152,7 @@ LESSON = Lesson(
     twins=lambda spec: [] if spec.lottery else [own_means, scales, nuts] if spec.weights == "own_mean" else [scales, nuts],
     code=[tables.choose, tables.Standard, analysis.study, analysis.costs, sweep.draw_scales, urn.draw, urn.log_factors],
     runs=runs,
+    grow=grow,
     live=live,
     live_label=WORDS.phrase("buttons.run"),
     recording=lambda spec: None if spec.show == "protocol" or spec.lottery else analysis.recorded(spec),

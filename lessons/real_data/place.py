@@ -122,14 +122,15 @@ def by_cut(spec: RealDataSpec) -> Array:
     return np.array([100.0 * powerball.rule(cut, spec.balls).accuracy for cut in range(1, spec.balls)])
 
 
+@kept
 def tests(spec: RealDataSpec, sets: int) -> Array:
     """(sets,) what the best rule has right, in %, on test sets of a fair urn: `test_rows` rows out of those of `spec.drawn`
     draws, as in the lesson's own."""
     draws = urn.draw(sets * spec.drawn, spec.balls, WHITE, 1, 1.0, spec.seed + 1)
     rng, cut = np.random.Generator(np.random.SFC64(spec.seed)), powerball.best_rule(spec.balls).cut
-    found = []
+    card, found = analysis.problem(spec).task.card, []
     for some in np.split(draws, sets):
-        x, y, _ = powerball.of_draws(some, analysis.problem(spec).task.card)
+        x, y, _ = powerball.of_draws(some, card)
         rows = rng.permutation(len(y))[: spec.test_rows]
         found.append(100.0 * float(((x <= cut) == (y == 1))[rows].mean()))
     return np.array(found)

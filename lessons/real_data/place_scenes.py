@@ -55,8 +55,15 @@ def _rule(spec: RealDataSpec) -> str:
 # While the network learns ---------------------------------------------------------------------------------------------
 
 
-def training_picture(spec: RealDataSpec) -> bytes:
-    """The trained network's curve beside the exact one; every cut, and what luck does to it on test sets of a few rows."""
+def beginning(spec: RealDataSpec) -> bytes | None:
+    """The picture before the rule is tried on test sets; None where it has been."""
+    return training_picture(spec, tried=False) if place.tests.peek(spec, len(analysis.fit(spec).trained.path)) is None else None
+
+
+def training_picture(spec: RealDataSpec, tried: bool = True) -> bytes:
+    """The trained network's curve beside the exact one; every cut, and what luck does to it on test sets of a few rows,
+    once it is `tried` on them.
+    """
     fit = analysis.fit(spec)
     said = place.curves(spec, fit.trained.path)
     looks = len(said)
@@ -68,7 +75,7 @@ def training_picture(spec: RealDataSpec) -> bytes:
     epochs = np.linspace(0, spec.epochs, looks)
     _loss(made, spec, epochs, fit.train, nats)
     _cuts(made, spec, np.array([crossing(p) for p in said]), accuracy)
-    _luck(made, spec, place.tests(spec, looks))
+    _luck(made, spec, place.tests(spec, looks) if tried else None)
     rows = analysis.problem(spec)
     counts = {"draws": len(rows.task.y) // 2, "learned": len(rows.y), "tested": len(rows.y_test)}
     told = {name: number(count) for name, count in counts.items()}
@@ -103,15 +110,16 @@ def _printed(name: str, which: str) -> str:
     return WORDS.phrase("place.printed", name=name, accuracy=PRINTED[which])
 
 
-def _luck(made: Scene, spec: RealDataSpec, right: Array) -> None:
-    """What the best rule has right on small test sets."""
+def _luck(made: Scene, spec: RealDataSpec, right: Array | None) -> None:
+    """What the best rule has right on small test sets; None while that is not known."""
     share, p = place.chance(spec)
     best, error = place.best_accuracy(spec.balls), error_of(place.best_accuracy(spec.balls), spec.test_rows)
     low, high = min(best - 4.0 * error, *(each - error for each in PRINTED.values())), max(best + 4.0 * error, *PRINTED.values())
     bars = math.ceil((high - low) / (100.0 * WIDE / spec.test_rows))
     x, y = Axis(WORDS.phrase("place.right"), low, high), Axis(WORDS.phrase("stage.density"), 0.0)
     panel = made.panel("luck", title=WORDS.phrase("place.luck", rows=spec.test_rows), x=x, y=y)
-    panel.histogram(right, bins=(low, high, bars), role="muted", label=WORDS.phrase("place.test_sets"))
+    if right is not None:
+        panel.histogram(right, bins=(low, high, bars), role="muted", label=WORDS.phrase("place.test_sets"))
     seen = (share > low) & (share < high)
     panel.line(share[seen], p[seen] * spec.test_rows / 100.0, role="truth", label=WORDS.phrase("place.exact"))
     for which, role in (("network", "posterior"), ("forest", "chain-1"), ("process", "chain-3")):

@@ -39,6 +39,15 @@ def scene(spec: RealDataSpec, window: int | None = None) -> bytes:
     return place_scenes.training_picture(spec) if spec.show == "place" else training_picture(spec)
 
 
+def grow(spec: RealDataSpec, job: Any) -> bytes | None:
+    """The same, with a picture of what the network learned ahead of what luck does to the best rule."""
+    if spec.show == "place" and not spec.lottery:
+        beginning = place_scenes.beginning(spec)
+        if beginning is not None:
+            job.publish(beginning)
+    return None if job.is_set() else scene(spec)
+
+
 def live(spec: RealDataSpec) -> Callable[[Any], bytes] | None:
     """The body of the long run: a download where needed; then the posterior, draw by draw, or model after model. None
     of a lottery, where nothing is sampled."""

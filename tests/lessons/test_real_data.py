@@ -282,6 +282,21 @@ def test_notes_of_a_file_are_on_the_card():
 # The smallest, or the third -------------------------------------------------------------------------------------------
 
 
+def test_what_the_network_learned_goes_ahead_of_what_luck_does():
+    spec, job, again = BY_ID["powerball"].replace(seed=4711), Job(), Job()
+    whole = scenes.grow(spec, job)
+    (before, began), (after, ended) = decode(job.blobs[0]), decode(whole)
+    assert whole == scenes.scene(spec) and len(job.blobs) == 1 and (before["run"], before["steps"]) == (after["run"], after["steps"])
+    for one, other in zip(before["panels"], after["panels"], strict=True):
+        assert one["place"] == other["place"] and one["x"] == other["x"]
+        assert [layer["kind"] for layer in other["layers"] if one["id"] != "luck" or layer["kind"] != "histogram"] == [
+            layer["kind"] for layer in one["layers"]
+        ]
+    for old, new in zip(before["table"], after["table"], strict=True):
+        np.testing.assert_array_equal(began[old["values"]], ended[new["values"]])
+    assert scenes.grow(spec, again) == whole and not again.blobs
+
+
 POWERBALL = BY_ID["powerball"].replace(chains=2, draws=60, warmup=60, epochs=40)
 FEWER = POWERBALL.replace(rows=600)
 
