@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -200,15 +201,20 @@ def replicate(integral: Integral, *, replications: int, draws: int, seed: int, w
 
 def midpoint(integral: Integral, points: int) -> tuple[float, int]:
     """The volume of the ball by the midpoint rule on a regular grid of at most `points` cells: (estimate, cells)."""
-    side = max(1, int(points ** (1.0 / integral.dim) + 1e-9))
+    return _midpoint(integral.dim, max(1, int(points ** (1.0 / integral.dim) + 1e-9)))
+
+
+@lru_cache(256)
+def _midpoint(dim: int, side: int) -> tuple[float, int]:
+    """The same with so many cells along an edge."""
     squares = ((np.arange(side) + 0.5) * (2.0 / side) - 1.0) ** 2
     total, counts = np.zeros(1), np.ones(1, dtype=np.int64)
-    for _ in range(integral.dim):
+    for _ in range(dim):
         sums = (total[:, None] + squares).ravel()
         total, index = np.unique(np.round(sums, 12), return_inverse=True)
         counts = np.bincount(index.ravel(), weights=np.repeat(counts, side)).astype(np.int64)
     inside = float(counts[total <= 1.0].sum())
-    return inside * (2.0 / side) ** integral.dim, side**integral.dim
+    return inside * (2.0 / side) ** dim, side**dim
 
 
 def _above(z: float) -> float:

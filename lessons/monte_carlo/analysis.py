@@ -109,14 +109,15 @@ class Estimates:
         return np.median(np.divide(top, total, out=np.ones_like(total), where=total > 0.0), axis=0)
 
 
-BEGINNING = 50  # repetitions of the first picture
+BEGINNING = 20  # repetitions of the first picture
 
 
 @kept
-def estimates(spec: MonteCarloLesson) -> Estimates:
-    """The estimates of `spec`."""
+def estimates(spec: MonteCarloLesson, replications: int | None = None) -> Estimates:
+    """The estimates of `spec`; `replications`: the first of them alone."""
     integral = spec.build()
-    runs = replicate(integral, replications=spec.replications, draws=spec.draws, seed=spec.seed, weighted=spec.mistake != "no_weight")
+    number, weighted = replications or spec.replications, spec.mistake != "no_weight"
+    runs = replicate(integral, replications=number, draws=spec.draws, seed=spec.seed, weighted=weighted)
     return Estimates(spec, integral, runs)
 
 

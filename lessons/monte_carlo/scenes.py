@@ -59,7 +59,7 @@ def scene(spec: MonteCarloLesson, window: int | None = None) -> bytes:
 def grow(spec: MonteCarloLesson, job: Any) -> bytes | None:
     """The same, with a picture of the first repetitions while the others are made."""
     if spec.replications > analysis.BEGINNING and analysis.estimates.peek(spec) is None:
-        job.publish(drawn(spec, analysis.estimates(spec.replace(replications=analysis.BEGINNING))))
+        job.publish(drawn(spec, analysis.estimates(spec, analysis.BEGINNING)))
     return None if job.is_set() else scene(spec)
 
 
@@ -72,7 +72,7 @@ def drawn(spec: MonteCarloLesson, here: Estimates) -> bytes:
         phases=PHASES,
         start=spec.draws - 1,
         theme=theme.palette(),
-        label=WORDS.phrase("stage.picture", what=TERMS[spec.integral].title, draws=spec.draws, replications=here.spec.replications),
+        label=WORDS.phrase("stage.picture", what=TERMS[spec.integral].title, draws=spec.draws, replications=len(here.runs.values)),
     )
     (_darts if spec.integral == "ball" else _curve)(picture, here)
     _running(picture, here)

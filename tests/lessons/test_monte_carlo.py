@@ -14,7 +14,7 @@ from engine.judge.plant import SHIFTED, STUCK, planted
 from engine.spec import SpecError
 from lessons.monte_carlo import analysis, panels, questions, scenes
 from lessons.monte_carlo.spec import INTEGRALS, SCENARIOS, MonteCarloLesson
-from tests.lessons.pages import MOST_BYTES, NEVER, page, verdicts
+from tests.lessons.pages import MOST_BYTES, NEVER, Job, page, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
 
@@ -34,6 +34,17 @@ def test_a_wrong_setting_is_named(parameter, changes):
     with pytest.raises(SpecError) as error:
         MonteCarloLesson(**changes)
     assert error.value.parameter == parameter
+
+
+def test_a_picture_of_the_first_repetitions_goes_ahead_of_the_rest():
+    spec, job = MonteCarloLesson(integral="ball", seed=4711), Job()
+    whole, few = scenes.grow(spec, job), analysis.estimates(spec, analysis.BEGINNING).runs
+    (before, began), (after, ended) = decode(job.blobs[0]), decode(whole)
+    assert np.array_equal(few.values, analysis.estimates(spec).runs.values[: analysis.BEGINNING]) and len(few.values) > scenes.FAN
+    assert len(job.blobs) == 1 and str(analysis.BEGINNING) in before["label"] and str(spec.replications) in after["label"]
+    for old, new in zip(before["table"], after["table"], strict=True):
+        if old["name"] != "typical error":
+            np.testing.assert_array_equal(began[old["values"]], ended[new["values"]])
 
 
 # Checks ---------------------------------------------------------------------------------------------------------------

@@ -593,7 +593,7 @@ class Panel:
         where = self._where("bars")
         heights = _real(values, where, ndim=(1, 2))
         show = _shown(show or ("at" if heights.ndim == 2 else "all"), when, where)
-        self._grow((), [0.0, *heights[np.isfinite(heights)].ravel()])
+        self._grow((), np.append(heights, 0.0))
         extra = {"values": self._add(heights, where), **self._bar_names(labels, heights.shape[-1], truth, where), "marks": marks}
         allowed = ("all",) if heights.ndim == 1 else ("all", *STEPWISE, *INNER)
         return self._layer("bars", where, show, role, label, extra, allowed, count=len(heights), chain=chain)
