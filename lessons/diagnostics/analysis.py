@@ -26,7 +26,8 @@ Array = NDArray[np.float64]
 N = TypeVar("N", bound=np.generic)
 
 FEWEST = 10  # kept draws of each chain before anything is said about them
-MARKS, FIRST_MARKS = 14, 3  # times at which the slower diagnostics are worked out along a run; in the first picture
+MARKS, FIRST_MARKS = 14, 2  # times at which the slower diagnostics are worked out along a run; in the first picture, …
+FIRST_OF_PATIENT = 1  # … and in that of a patient, which is shown from its end
 
 
 def simulate(spec: DiagnosticsLesson) -> Recording:
@@ -200,10 +201,10 @@ class Running:
 
 @kept
 def running(spec: DiagnosticsLesson, marks: int = MARKS) -> Running:
-    """The diagnostics of arviz-stats along the run, worked out at so many times."""
+    """The diagnostics of arviz-stats along the run, worked out at so many times; if once, at its end."""
     values = counted(spec, watched(spec, simulate(spec).draws))
     n = values.shape[1]
-    times = np.unique(np.linspace(max(FEWEST, n // MARKS), n, marks).astype(int))
+    times = np.unique(np.linspace(max(FEWEST, n // MARKS), n, max(marks, 2)).astype(int))[-marks:]
     found = [_look(values[:, :time]) for time in times]
     held = np.searchsorted(times, kept_so_far(spec), side="right") - 1
     rhat, bulk, tail, mean, mcse = (np.where(held < 0, np.nan, np.array(column)[held]) for column in zip(*found, strict=True))

@@ -43,7 +43,8 @@ def scene(spec: DiagnosticsLesson, window: int | None = None) -> bytes:
 def grow(spec: DiagnosticsLesson, job: Any) -> bytes | None:
     """The same, with a picture of few looks at the chains while the others are made."""
     if analysis.running.peek(spec) is None:
-        job.publish(drawn(spec, analysis.running(spec, analysis.FIRST_MARKS)))
+        marks = analysis.FIRST_MARKS if spec.patient == NOBODY else analysis.FIRST_OF_PATIENT
+        job.publish(drawn(spec, analysis.running(spec, marks)))
     return None if job.is_set() else scene(spec)
 
 

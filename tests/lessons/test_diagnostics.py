@@ -27,7 +27,7 @@ from lessons.diagnostics.spec import (
     VIEWS,
     DiagnosticsLesson,
 )
-from tests.lessons.pages import MOST_BYTES, NEVER, module, page, says, verdicts
+from tests.lessons.pages import MOST_BYTES, NEVER, Job, module, page, says, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
 
@@ -116,6 +116,17 @@ def test_r_hat_sees_two_modes_and_not_one():
     assert np.median([abs(questions.error_in_mcse(spec)) for spec in runs]) > 100
     top, between = (case(ONE_MODE).build_target().log_density(np.array([x, 0.0])) for x in (-4.5, 0.0))
     assert -11.0 < between - top < -9.0, "the density between the hills"
+
+
+@pytest.mark.parametrize("name", ["two-modes", "patient-2"])
+def test_the_first_picture_ends_with_the_numbers_of_the_whole(name):
+    spec, job, again = module("diagnostics", "page").LESSON.specs()[name].replace(seed=4711), Job(), Job()
+    whole = scenes.grow(spec, job)
+    (before, began), (after, ended) = decode(job.blobs[0]), decode(whole)
+    assert len(job.blobs) == 1 and before["start"] == after["start"] and whole == scenes.scene(spec)
+    for old, new in zip(before["table"], after["table"], strict=True):
+        np.testing.assert_array_equal(began[old["values"]][-1], ended[new["values"]][-1])
+    assert scenes.grow(spec, again) == whole and not again.blobs
 
 
 def test_ess_grows_in_a_line_when_healthy_and_not_when_stuck():
