@@ -134,15 +134,31 @@ def mistaken(spec: ModelSelectionLesson, exact: Array, y: Array) -> Array:
     if spec.mistake == "constant":
         return exact + np.arange(2.0, spec.degrees + 2.0) * 0.5 * math.log(2.0 * math.pi * spec.prior_sd**2)
     if spec.mistake == "best_fit":
-        n, x = y.shape[1], spec.measured().x
-        squares = np.column_stack([(left_over(x, y, d) ** 2).sum(axis=1) for d in spec.all_degrees()])
-        return linear.log_density(squares / spec.noise_sd**2, n, 2.0 * n * math.log(spec.noise_sd), spec.dof)
+        return _of_best_fit(spec, polynomial_design(spec.measured().x, spec.degrees), y)
     return exact
 
 
-def left_over(x: Array, y: Array, degree: int) -> Array:
-    """(sets, n) what the least-squares polynomial leaves of y (sets, n)."""
-    U, d, _ = np.linalg.svd(polynomial_design(x, degree), full_matrices=False)
+def _of_best_fit(spec: ModelSelectionLesson, design: Array, y: Array) -> Array:
+    """(sets, degrees) log likelihood of the best coefficients."""
+    n, squares = len(design), squares_left(design, y)
+    return linear.log_density(squares / spec.noise_sd**2, n, 2.0 * n * math.log(spec.noise_sd), spec.dof)
+
+
+def squares_left(design: Array, y: Array) -> Array:
+    """(sets, degrees) sums of squares that least squares by the columns up to degree 1, 2, … leave of y (sets, n)."""
+    n, columns = design.shape
+    square = design[:, :n]
+    if np.linalg.svd(square, compute_uv=False)[-1] <= linear.FULL_RANK * np.linalg.norm(design):
+        return np.column_stack([(left_over(design[:, :k], y) ** 2).sum(axis=1) for k in range(2, columns + 1)])
+    # of full rank, and so with fewer columns, too: one factorisation serves all degrees
+    beyond = np.zeros((len(y), n + 1))
+    beyond[:, :n] = (y @ np.linalg.qr(square, mode="complete")[0]) ** 2
+    return np.cumsum(beyond[:, ::-1], axis=1)[:, ::-1][:, np.minimum(np.arange(2, columns + 1), n)]
+
+
+def left_over(design: Array, y: Array) -> Array:
+    """(sets, n) what least squares leave of y (sets, n)."""
+    U, d, _ = np.linalg.svd(design, full_matrices=False)
     U = U[:, d > linear.FULL_RANK * d[0]]
     return y - (y @ U) @ U.T
 
@@ -212,29 +228,30 @@ def arrival(spec: ModelSelectionLesson) -> Arrival:
     log_evidence = course.log_evidence
     if spec.mistake != "none":
         seen = [order[:t] for t in range(len(y) + 1)]
-        rows = [_mistaken_part(spec, row, x[part], y[part]) for row, part in zip(log_evidence, seen, strict=True)]
+        design = polynomial_design(x, degrees)
+        rows = [_mistaken_part(spec, row, design[part], y[part]) for row, part in zip(log_evidence, seen, strict=True)]
         log_evidence = np.array(rows)
     probability = softmax(spec.log_prior() + log_evidence)
     means = course.mean @ here.grid.T
     scales = np.sqrt(((np.swapaxes(course.root, 2, 3) @ here.grid.T) ** 2).sum(axis=2))
     average, sd = mixture(probability, means, scales * sd_of_student(course.dof)[:, None, None])
     likely = np.full((len(y) + 1, FINE), np.nan)
+    design, grid = (polynomial_design(at, spec.degree) for at in (x, GRID))
     for t in range(spec.degree + 1, len(y) + 1):
         part = order[:t]
-        likely[t] = _one_fit(x[part], y[part], spec.degree)
+        likely[t] = _one_fit(design[part], y[part], grid)
     return Arrival(here, order, course, log_evidence, probability, average, average - 2 * sd, average + 2 * sd, likely)
 
 
-def _one_fit(x: Array, y: Array, degree: int) -> Array:
-    coefficients, _, rank, _ = np.linalg.lstsq(polynomial_design(x, degree), y, rcond=linear.FULL_RANK)
-    return polynomial_design(GRID, degree) @ coefficients if rank == degree + 1 else np.full(FINE, np.nan)
+def _one_fit(design: Array, y: Array, grid: Array) -> Array:
+    coefficients, _, rank, _ = np.linalg.lstsq(design, y, rcond=linear.FULL_RANK)
+    return grid @ coefficients if rank == design.shape[1] else np.full(FINE, np.nan)
 
 
-def _mistaken_part(spec: ModelSelectionLesson, exact: Array, x: Array, y: Array) -> Array:
+def _mistaken_part(spec: ModelSelectionLesson, exact: Array, design: Array, y: Array) -> Array:
     if spec.mistake == "constant" or not len(y):
         return mistaken(spec, exact, y[None])[0] if spec.mistake == "constant" else exact
-    squares = np.array([(left_over(x, y[None], d) ** 2).sum() for d in spec.all_degrees()])
-    return linear.log_density(squares / spec.noise_sd**2, len(y), 2.0 * len(y) * math.log(spec.noise_sd), spec.dof)
+    return _of_best_fit(spec, design, y[None])[0]
 
 
 # Cross-validation -----------------------------------------------------------------------------------------------------
@@ -276,7 +293,7 @@ def validation(spec: ModelSelectionLesson) -> Validation:
         shuffled = [(linear.left_out_errors(design, y, folds) ** 2).mean() for folds in mixed]
         rows.append(
             [
-                (left_over(x, y[None], d) ** 2).mean(),
+                (left_over(design, y[None]) ** 2).mean(),
                 np.mean(by_fold),
                 np.std(by_fold),
                 np.mean(shuffled),
@@ -389,7 +406,7 @@ class Razor:
 
 def code(y: Array) -> Integers:
     """(...) 0..CELLS-1 of rounded data sets y (..., places)."""
-    levels = np.digitize(y, [-LIMIT, LIMIT])
+    levels = (y >= -LIMIT).astype(np.int8) + (y >= LIMIT)
     return levels @ (3 ** np.arange(len(PLACES)))
 
 
@@ -399,18 +416,22 @@ def razor(spec: ModelSelectionLesson) -> Razor:
     degrees = tuple(spec.followed())
     rng = np.random.Generator(np.random.SFC64([spec.seed, 2]))
     coefficients, values, counts = [], [], []
+    rooms = [np.empty(ROUNDS * EACH * size) for size in (degrees[-1] + 1, len(PLACES))]  # of all: new memory costs as much as draws
     for d in degrees:
         design = polynomial_design(PLACES, d, spec.basis)
-        theta = spec.prior_sd * rng.standard_normal((ROUNDS, EACH, d + 1))
-        noise = spec.noise_sd * rng.standard_normal((ROUNDS, EACH, len(PLACES)))
+        shapes = (ROUNDS, EACH, d + 1), (ROUNDS, EACH, len(PLACES))
+        theta, noise = (rng.standard_normal(out=room[: math.prod(shape)].reshape(shape)) for room, shape in zip(rooms, shapes, strict=True))
+        theta *= spec.prior_sd
+        noise *= spec.noise_sd
         if spec.noise == "unknown":
             stretch = np.sqrt(spec.dof / rng.chisquare(spec.dof, (ROUNDS, EACH, 1)))
             theta, noise = theta * stretch, noise * stretch
-        y = theta @ design.T + noise
+        y = theta @ design.T
+        y += noise
         rounds = code(y) + CELLS * np.arange(ROUNDS)[:, None]
         counts.append(np.cumsum(np.bincount(rounds.ravel(), minlength=ROUNDS * CELLS).reshape(ROUNDS, CELLS), axis=0))
-        coefficients.append(theta[:, 0])
-        values.append(y[:, 0])
+        coefficients.append(theta[:, 0].copy())
+        values.append(y[:, 0].copy())
     share = np.stack(counts, axis=1) / (EACH * np.arange(1.0, ROUNDS + 1.0))[:, None, None]
     last = share[-1] + 1e-9
     speaks = (np.arange(len(degrees)) @ last) / last.sum(axis=0)  # 0: only the simple one makes it

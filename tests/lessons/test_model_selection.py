@@ -181,6 +181,14 @@ def test_words_for_bayes_factors():
     assert panels.factor(math.log(4.13)) == "4.13" and panels.factor(math.log(8.7e9)) == "8.7×10⁹"
 
 
+@pytest.mark.parametrize("x", [np.linspace(0.0, 1.0, 9), np.array([0.3]), np.array([0.1, 0.1, 0.4, 0.4, 0.4, 0.9])])
+def test_one_factorisation_leaves_what_each_degree_leaves_by_itself(x):
+    y = np.random.default_rng(1).standard_normal((3, len(x)))
+    found = analysis.squares_left(polynomial_design(x, 6), y)
+    alone = [(analysis.left_over(polynomial_design(x, d), y) ** 2).sum(axis=1) for d in range(1, 7)]
+    assert found == pytest.approx(np.column_stack(alone), abs=1e-12)
+
+
 def test_mistakes_are_what_they_say():
     data = SMALL.measured()
     best = analysis.fits(SMALL.replace(mistake="best_fit")).shown
