@@ -96,6 +96,7 @@ def _sample(spec: DelayedRejectionLesson, draws: int, warmup: int) -> Recording:
     return sampled_apart(spec.build_target(), "delayed_rejection", spec.init(), chains=LONG_CHAINS, seed=spec.seed, **settings)
 
 
+@kept
 def drawn_from(spec: DelayedRejectionLesson, coordinate: int) -> tuple[Array, Array]:
     """Midpoints and heights of a histogram of the long run: what the kernel really draws from, as near as it tells."""
     return pictures.heights(long_run(spec)[:, :, coordinate], spec.build_target().view[coordinate])

@@ -8,7 +8,7 @@ from engine.targets import parameters_of
 from lessons.delayed_rejection import analysis
 from lessons.delayed_rejection.panels import diagnostics, panels
 from lessons.delayed_rejection.questions import QUESTIONS
-from lessons.delayed_rejection.scenes import PREVIEWS, scene
+from lessons.delayed_rejection.scenes import PREVIEWS, grow, scene
 from lessons.delayed_rejection.spec import SCENARIOS, WORDS, DelayedRejectionLesson
 
 
@@ -41,6 +41,7 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    grow=grow,
     previews=PREVIEWS,
     recording=lambda spec: analysis.simulate(spec).recording,
     kernels=analysis.kernels,

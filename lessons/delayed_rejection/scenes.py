@@ -4,6 +4,8 @@ try's ratio, the histogram against the truth, and how transitions end.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -53,8 +55,15 @@ def scene(spec: DelayedRejectionLesson, window: int | None = None) -> bytes:
     return picture(analysis.simulate(spec)).encode()
 
 
-def picture(walk: Walk) -> Scene:
-    """The scene of a run."""
+def grow(spec: DelayedRejectionLesson, job: Any) -> bytes | None:
+    """The same; of a wrong sampler first without what it converges to, which takes a long run."""
+    if spec.forgets and analysis.drawn_from.peek(spec, 0) is None:
+        job.publish(picture(analysis.simulate(spec), whole=False).encode())
+    return None if job.is_set() else scene(spec)
+
+
+def picture(walk: Walk, *, whole: bool = True) -> Scene:
+    """The scene of a run; `whole`: with what a wrong sampler converges to."""
     spec, target = walk.spec, walk.target
     x, y = target.labels[:2]
     start = first_shown(walk)
@@ -72,7 +81,7 @@ def picture(walk: Walk) -> Scene:
     _tries(panel, walk)
     _rulers(panel, walk)
     _ledger(made, walk)
-    _marginal(made, walk)
+    _marginal(made, walk, converged=whole and spec.forgets)
     truth = target.truth
     mean = None if truth is None else float(truth.mean[0])
     pictures.trace_panel(made, walk.recording.draws[:, :, 0], x, truth=mean)
@@ -182,12 +191,12 @@ def _ledger(made: Scene, walk: Walk) -> None:
         )
 
 
-def _marginal(made: Scene, walk: Walk) -> None:
-    """The running histogram of the first coordinate; for a wrong sampler also what it converges to."""
+def _marginal(made: Scene, walk: Walk, *, converged: bool) -> None:
+    """The running histogram of the first coordinate; `converged`: also what it converges to."""
     spec = walk.spec
     label = WORDS.phrase("stage.draws_of_chain_1") if spec.chains > 1 else WORDS.phrase("stage.draws_so_far")
     panel = pictures.marginal_panel(made, walk.target, walk.recording.draws[0, :, 0], 0, bins=36, label=label)
-    if spec.forgets:
+    if converged:
         panel.line(*analysis.drawn_from(spec, 0), role="divergent", width=2.0, label=WORDS.phrase("stage.drawn_from"))
 
 
