@@ -105,6 +105,7 @@ def limit(spec: DimensionsLesson) -> Array | None:
     return np.asarray(tilted / tilted.sum())
 
 
+@kept
 def settles(spec: DimensionsLesson) -> Array:
     """(K,) where the sampler's shares settle: in closed form, or measured by a long run."""
     known = limit(spec)

@@ -6,7 +6,7 @@ from engine.readable.reversible_jump import reversible_jump as readable
 from lessons.dimensions import analysis
 from lessons.dimensions.panels import diagnostics_table, panels
 from lessons.dimensions.questions import QUESTIONS
-from lessons.dimensions.scenes import PREVIEWS, dragged, scene
+from lessons.dimensions.scenes import PREVIEWS, dragged, grow, scene
 from lessons.dimensions.spec import SCENARIOS, WORDS, DimensionsLesson, written
 
 
@@ -59,6 +59,7 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    grow=grow,
     previews=PREVIEWS,
     recording=analysis.recorded,
     kernels=analysis.kernels,

@@ -62,12 +62,23 @@ PREVIEWS = dict.fromkeys((*OF_MODELS, "observations", "truth", "effect"), Previe
 
 def scene(spec: DimensionsLesson, window: int | None = None) -> bytes:
     """The scene of a run, with the shapes on the map for the jumps around `window`."""
+    return _picture(spec, window, analysis.settles(spec))
+
+
+def grow(spec: DimensionsLesson, job: Any) -> bytes | None:
+    """The same; of a wrong sampler first without where its shares settle, if that takes a long run."""
+    if analysis.limit(spec) is None and analysis.settles.peek(spec) is None:
+        job.publish(_picture(spec, None, None))
+    return None if job.is_set() else scene(spec)
+
+
+def _picture(spec: DimensionsLesson, window: int | None, settles: Array | None) -> bytes:
     walk = analysis.walk(spec)
     picture = Scene(run=repr(spec), steps=walk.steps, rate=6.0, phases=PHASES, theme=theme.palette(), label=WORDS.phrase("stage.picture"))
     first, count = pictures.window_around(window, walk.steps, ITEMS, budget=BUDGET)
     picture.window(first, np.arange(count + 1, dtype=np.int32) * ITEMS)
     _map(picture, walk, slice(first, first + count))
-    _shares(picture, walk)
+    _shares(picture, walk, settles)
     _ledger(picture, walk)
     _data(picture, walk)
     _trace(picture, walk)
@@ -219,10 +230,11 @@ def _jump(panel: Panel, walk: Walk, box: Boxes) -> None:
 # Shares ---------------------------------------------------------------------------------------------------------------
 
 
-def _shares(picture: Scene, walk: Walk) -> None:
+def _shares(picture: Scene, walk: Walk, settles: Array | None) -> None:
+    """`settles` : where the shares do; None while that is not known."""
     spec = walk.spec
-    true, settles, K = analysis.exact(spec), analysis.settles(spec), spec.models
-    top = 1.2 * max(true.max(), settles.max(), np.bincount(walk.after).max() / walk.steps)
+    true, K = analysis.exact(spec), spec.models
+    top = 1.2 * max(true.max(), 0.0 if settles is None else settles.max(), np.bincount(walk.after).max() / walk.steps)
     given = WORDS.phrase("stage.given_data" if spec.likelihood == "on" else "stage.prior")
     panel = picture.panel(
         "shares",
@@ -235,7 +247,7 @@ def _shares(picture: Scene, walk: Walk) -> None:
     numbers = [str(k + (spec.family == "means")) for k in range(K)]
     panel.counts(walk.after - 1, K, numbers, label=WORDS.phrase("stage.so_far"))
     panel.bars(true, labels=numbers, role="truth", label=WORDS.phrase("stage.exact"))
-    if spec.variant != "exact":
+    if spec.variant != "exact" and settles is not None:
         if analysis.limit(spec) is not None:
             label = WORDS.phrase("stage.settles_exactly")
         else:
