@@ -40,13 +40,15 @@ from engine.spec import SpecError
 from engine.targets.target import Target, TargetError
 from lessons.tuning.spec import WORDS, TuningLesson
 
+BEGINNING = 100  # transitions of the first picture of one that grows
+
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
 class Tuned:
-    """A run and its warm-up, one row a chain: arrays (chains, steps, ...), the warm-up first.
+    """A run and its warm-up, or as much of it as is there, one row a chain: arrays (chains, steps, ...), the warm-up first.
 
     step_size : used in each transition
     average : (steps,), ε̄ of chain 1 after each transition; the step size itself where it is not tuned
@@ -80,13 +82,18 @@ class Tuned:
         """(steps,): which of `inverse_mass` holds once a transition is settled."""
         return np.searchsorted(np.asarray(self.windows, dtype=int), np.arange(1, self.steps + 1), side="right")
 
+    @property
+    def adapts(self) -> bool:
+        """Whether the step size is tuned."""
+        return self.spec.tuning == "adapt" and self.spec.adapted > 0
+
     @lazy
     def ledger(self) -> Ledger | None:
         """The arithmetic of dual averaging in chain 1, None where the step size is not tuned."""
         spec = self.spec
-        if spec.tuning != "adapt" or spec.adapted == 0:
+        if not self.adapts:
             return None
-        return dual_averaging(self.accept[0], self.step_size[0], self.windows, spec.target_accept, spec.adapted)
+        return dual_averaging(self.accept[0], self.step_size[0], self.windows, spec.target_accept, min(spec.adapted, self.steps))
 
 
 def simulate(spec: TuningLesson) -> Tuned:
@@ -95,21 +102,24 @@ def simulate(spec: TuningLesson) -> Tuned:
 
 
 @kept
-def _simulate(spec: TuningLesson) -> Tuned:
+def _simulate(spec: TuningLesson, upto: int | None = None) -> Tuned:
+    """`upto` : transitions that are run, all by default."""
     everything = {"warmup": 0, "draws": spec.steps, "adapt": spec.adapted}
     tuning = {"warmup": max(spec.adapted, 1), "draws": 1, "adapt": spec.adapted, "keep_warmup": True}
     try:
-        run = _run(spec, chains=spec.chains, **everything)
-        first = _run(spec, chains=1, **tuning)  # the same chain 1 once more, with what it learns on the way
+        run = _run(spec, upto, chains=spec.chains, **everything)
+        first = _run(spec, upto, chains=1, **tuning)  # the same chain 1 once more, with what it learns on the way
     except TargetError as error:
         raise SpecError("start", str(error)) from error
     recording, warm = run.recording(), first.recording().warmup
     step_size = recording.step_size
     assert step_size is not None and warm is not None and warm.adaptation is not None
     learnt, average = spec.mass in ADAPTED_MASSES, step_size[0].copy()
-    if spec.tuning == "adapt" and spec.adapted:
-        average[: spec.adapted] = warm.adaptation.step_size_average[0]
-    masses = warm.adaptation.inverse_mass[0]
+    if spec.tuning == "adapt":
+        tuned = min(spec.adapted, len(average))
+        average[:tuned] = warm.adaptation.step_size_average[0, :tuned]
+    ends = tuple(end for end in warm.adaptation.windows if end <= len(average)) if learnt and spec.adapted else ()
+    masses = warm.adaptation.inverse_mass[0, : 1 + len(ends)]
     if masses.shape[1] == 1:
         masses = masses[:, 0, :, None] * np.eye(masses.shape[2])
     return Tuned(
@@ -121,22 +131,30 @@ def _simulate(spec: TuningLesson) -> Tuned:
         recording.gradient_evaluations.astype(np.int64),
         step_size,
         average,
-        warm.adaptation.windows if learnt and spec.adapted else (),
-        masses if learnt and spec.adapted else masses[:1],
+        ends,
+        masses,
         recording.seconds,
     )
 
 
-def _run(spec: TuningLesson, **size: Any) -> Run:
-    """A finished run with the settings of `spec`; `size` as in `Run`."""
+def _run(spec: TuningLesson, upto: int | None = None, **size: Any) -> Run:
+    """A run with the settings of `spec`, finished or `upto` so many transitions; `size` as in `Run`."""
     run = Run(spec.build_target(), Nuts(**spec.settings()), **{"seed": spec.seed, "init": spec.init(), **size})
-    run.advance(run.total)
+    run.advance(run.total if upto is None else upto)
     return run
 
 
 def side_by_side(spec: TuningLesson) -> list[Tuned]:
     """The runs on the stage: that of `spec`, or one for each target acceptance of its view."""
     return [simulate(spec.beside(delta)) for delta in spec.deltas()]
+
+
+def beginnings(spec: TuningLesson) -> list[Tuned] | None:
+    """The first transitions of those runs; None where they are short, or there already."""
+    each = [spec.beside(delta) for delta in spec.deltas()]
+    if spec.steps < 10 * BEGINNING or all(_simulate.peek(one) is not None for one in each):
+        return None
+    return [_simulate(one, BEGINNING) for one in each]
 
 
 def inside(spec: TuningLesson, first: int, count: int, states: int) -> NutsTransitions:

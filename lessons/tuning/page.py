@@ -8,7 +8,7 @@ from engine.targets import parameters_of
 from lessons.tuning import analysis
 from lessons.tuning.panels import diagnostics, panels
 from lessons.tuning.questions import QUESTIONS
-from lessons.tuning.scenes import PREVIEWS, scene
+from lessons.tuning.scenes import PREVIEWS, grow, scene
 from lessons.tuning.spec import SCENARIOS, WORDS, TuningLesson
 
 
@@ -47,6 +47,7 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    grow=grow,
     previews=PREVIEWS,
     recording=analysis.simulate,
     kernels=analysis.kernels,

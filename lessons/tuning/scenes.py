@@ -14,7 +14,6 @@ from app.kit import pictures, theme
 from app.kit.player.scene import Axis, Panel, Phase, Scene, Show
 from app.kit.preview import of_target
 from engine.kept import kept
-from engine.samplers.nuts import ADAPTED_MASSES
 from engine.targets.target import Target
 from lessons.tuning import analysis
 from lessons.tuning.analysis import Tuned
@@ -42,11 +41,24 @@ PREVIEWS = of_target(("target_accept", "step_size"))
 
 def scene(spec: TuningLesson, window: int | None = None) -> bytes:
     """The scene of a run, with the inside of the transitions around `window`."""
-    runs = analysis.side_by_side(spec)
+    return _drawn(spec, analysis.side_by_side(spec), window)
+
+
+def grow(spec: TuningLesson, job: Any) -> bytes | None:
+    """The same, with a picture of the first transitions while the others of a long run are made."""
+    first = analysis.beginnings(spec)
+    if first is not None:
+        job.publish(_drawn(spec, first, None))
+    return None if job.is_set() else scene(spec)
+
+
+def _drawn(spec: TuningLesson, runs: list[Tuned], window: int | None) -> bytes:
+    """The scene of runs as far as they are there."""
     alone = spec.view == "one"
     picture = Scene(
         run=repr([run.spec for run in runs]),
-        steps=spec.steps,
+        steps=runs[0].steps,
+        total=spec.steps if runs[0].steps < spec.steps else None,
         rate=12.0 if alone else 30.0,
         phases=PHASES if alone else (),
         theme=theme.palette(),
@@ -125,7 +137,7 @@ def _map(picture: Scene, spec: TuningLesson, runs: list[Tuned], detail: _Detail 
                 label=WORDS.phrase("stage.draws_of", delta=run.spec.target_accept),
             )
     else:
-        warm = (np.arange(spec.steps) < spec.warmup).astype(np.uint8)
+        warm = (np.arange(runs[0].steps) < spec.warmup).astype(np.uint8)
         panel.points(
             runs[0].draws[0, :, :2],
             show="upto",
@@ -186,7 +198,7 @@ def _step_size(picture: Scene, spec: TuningLesson, runs: list[Tuned]) -> None:
         height=HEIGHT // 3,
     )
     _windows(panel, spec, labels=True)
-    at = np.arange(1, spec.steps + 1, dtype=float)
+    at = np.arange(1, runs[0].steps + 1, dtype=float)
     alone = spec.view == "one"
     if alone and spec.chains > 1:
         for c in range(1, spec.chains):
@@ -205,7 +217,7 @@ def _step_size(picture: Scene, spec: TuningLesson, runs: list[Tuned]) -> None:
             label=WORDS.phrase("stage.used") if alone else None,
             **own,
         )
-        if run.ledger is not None:
+        if run.adapts:
             panel.line(
                 at,
                 run.average,
@@ -256,7 +268,7 @@ def _running(
     x = Axis(WORDS.phrase("stage.transition"), 0, spec.steps)
     panel = picture.panel(what, title=WORDS.phrase(f"stage.{what}"), x=x, y=y, place=BESIDE[row], height=HEIGHT // 3)
     _windows(panel, spec)
-    at, alone = np.arange(1, spec.steps + 1, dtype=float), spec.view == "one"
+    at, alone = np.arange(1, len(each[0]) + 1, dtype=float), spec.view == "one"
     if alone:
         panel.points(np.column_stack([at, each[0]]), show="upto", role="energy", size=1.6, alpha=0.5, label=of_one)
     for c, values in enumerate(each):
@@ -269,7 +281,7 @@ def _running(
 def _estimate(picture: Scene, spec: TuningLesson, runs: list[Tuned]) -> None:
     wanted = analysis.quantity(runs[0].target)
     curves = [analysis.estimates(run, spec) for run in runs]
-    settled = np.concatenate([found[:, min(spec.steps - 1, spec.warmup + 30) :].ravel() for found in curves])
+    settled = np.concatenate([found[:, min(runs[0].steps - 1, spec.warmup + 30) :].ravel() for found in curves])
     middle = 0.0 if wanted.exact is None else wanted.exact
     low, high = (float(v) for v in np.nanquantile(np.append(settled, middle), [0.0, 1.0]))
     pad = 0.15 * max(high - low, 0.1)
@@ -284,7 +296,7 @@ def _estimate(picture: Scene, spec: TuningLesson, runs: list[Tuned]) -> None:
     _windows(panel, spec)
     if wanted.exact is not None:
         panel.rule(y=wanted.exact, role="truth", dash=True, label=WORDS.phrase("stage.exact", exact=wanted.exact))
-    at = np.arange(1, spec.steps + 1, dtype=float)
+    at = np.arange(1, runs[0].steps + 1, dtype=float)
     alone = spec.view == "one"
     for c, (run, found) in enumerate(zip(runs, curves, strict=True)):
         for k, curve in enumerate(found):
@@ -298,7 +310,7 @@ def _estimate(picture: Scene, spec: TuningLesson, runs: list[Tuned]) -> None:
 def _arithmetic(picture: Scene, spec: TuningLesson, run: Tuned, detail: _Detail) -> None:
     """The arithmetic card: the updates of one transition with their numbers."""
     from_here = {phase.id: Show("at", phase=(phase.id, None)) for phase in PHASES}
-    steps = np.arange(spec.steps)
+    steps = np.arange(run.steps)
     picture.readout(
         "state",
         WORDS.phrase("stage.state"),
@@ -309,10 +321,9 @@ def _arithmetic(picture: Scene, spec: TuningLesson, run: Tuned, detail: _Detail)
         a=detail.accept,
         m=detail.mean,
     )
-    tuned = spec.tuning == "adapt" and spec.adapted > 0
     tuning = steps < spec.adapted
-    words = WORDS.phrase("stage.tuned") if tuned else WORDS.phrase("stage.not_tuned")
-    on: dict[str, Any] = {"on": tuning} if tuned else {}
+    words = WORDS.phrase("stage.tuned") if run.adapts else WORDS.phrase("stage.not_tuned")
+    on: dict[str, Any] = {"on": tuning} if run.adapts else {}
     picture.readout(
         "statistic",
         WORDS.phrase("stage.arithmetic", words=words),
@@ -327,9 +338,9 @@ def _arithmetic(picture: Scene, spec: TuningLesson, run: Tuned, detail: _Detail)
 
         def whole(values: Array) -> Array:
             """For all transitions: after the last update its numbers stay."""
-            return np.concatenate([values, np.full(spec.steps - len(values), values[-1])])
+            return np.concatenate([values, np.full(run.steps - len(values), values[-1])])
 
-        delta = np.full(spec.steps, spec.target_accept)
+        delta = np.full(run.steps, spec.target_accept)
         picture.readout(
             "error",
             "H̄ ← H̄ + (δ − a − H̄)/(c + 10) = {h0:.4f} + ({d:.2f} − {a:.4f} − ({h0:.4f}))/{k:.0f} = {h:.4f}",
@@ -389,11 +400,10 @@ def _mass_line(picture: Scene, spec: TuningLesson, run: Tuned, show: Show) -> No
     """What the mass is now, and whether this draw teaches it."""
     name, other = run.target.labels[:2]
     now = run.inverse_mass[run.mass_number]
-    learnt = spec.mass in ADAPTED_MASSES and run.windows
     first, ends = analysis.windows_of(spec)
-    done = np.arange(1, spec.steps + 1)
-    state = np.zeros(spec.steps, dtype=np.int32)
-    if learnt:
+    done = np.arange(1, run.steps + 1)
+    state = np.zeros(run.steps, dtype=np.int32)
+    if ends:
         state[(done > first) & (done <= ends[-1])] = 1
         state[np.isin(done, ends)] = 2
     words = WORDS.phrase("stage.taught")

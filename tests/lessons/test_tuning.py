@@ -17,7 +17,7 @@ from engine.spec import SpecError
 from engine.targets import FAMILIES
 from lessons.tuning import analysis, panels, questions, scenes
 from lessons.tuning.spec import FOR_EVER, SCALES, SCENARIOS, VIEWS, TuningLesson
-from tests.lessons.pages import MOST_BYTES, NEVER, page, says, verdicts
+from tests.lessons.pages import MOST_BYTES, NEVER, Job, page, says, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
 SHORT = TuningLesson(warmup=60, draws=40)
@@ -269,6 +269,35 @@ def test_the_arithmetic_adds_up():
     assert np.allclose((average["s"] * average["l"] + average["r"] * average["b"])[:n], average["n"][:n], atol=1e-4)
     used = analysis.simulate(spec).step_size[0]
     assert np.allclose(step["e"][:98], used[1:99], rtol=1e-5), "the next ε is the one that is used next"
+
+
+@pytest.mark.parametrize("name", ["for-ever", "banana"])
+def test_the_first_transitions_of_a_long_run_go_ahead_of_the_rest(name):
+    spec, job, again = BY_ID[name].replace(seed=4711), Job(), Job()
+    whole = scenes.grow(spec, job)
+    (before, began), (after, ended) = decode(job.blobs[0]), decode(whole)
+    assert whole == scenes.scene(spec) and len(job.blobs) == 1
+    assert before["run"] == after["run"] and after["total"] is None
+    assert before["steps"] == analysis.BEGINNING < before["total"] == after["steps"]
+    assert [line["id"] for line in before["readouts"]] == [line["id"] for line in after["readouts"]]
+    assert [(panel["id"], panel["x"], panel["place"]) for panel in before["panels"]] == [
+        (panel["id"], panel["x"], panel["place"]) for panel in after["panels"]
+    ]
+    for old, new in zip(before["table"], after["table"], strict=True):
+        np.testing.assert_array_equal(began[old["values"]], ended[new["values"]][: before["steps"]], err_msg=old["name"])
+    assert scenes.grow(spec, again) == whole and not again.blobs
+    short = BY_ID["step"]
+    assert scenes.grow(short, again) == scenes.scene(short) and not again.blobs
+
+
+@pytest.mark.parametrize("upto", [60, 140, 260])
+def test_as_much_of_a_run_as_is_there_is_that_of_the_whole(upto):
+    spec = BY_ID["scales"].simulation()
+    some, whole = analysis._simulate(spec, upto), analysis.simulate(spec)
+    assert some.steps == upto and some.windows == tuple(end for end in whole.windows if end <= upto)
+    assert some.average.tobytes() == whole.average[:upto].tobytes()
+    assert some.inverse_mass.tobytes() == whole.inverse_mass[: 1 + len(some.windows)].tobytes()
+    assert some.ledger.log_step.tobytes() == whole.ledger.log_step[:upto].tobytes()
 
 
 # Panels and questions -------------------------------------------------------------------------------------------------
