@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from engine.kept import lazy
 from engine.recording import Recording, Warmup
 from engine.resumable import Resumable
 from engine.samplers.adaptation import AdaptationTrace
@@ -146,14 +147,16 @@ class Run(Resumable):
     def _load_kernel(self) -> None:
         """Compile the kernel, or load it from the cache, before the clock runs: no transition is made."""
         rows = Trace.empty(1, 0, self.target.dim, self.method.records).at(0)
-        self.method.advance(self.target, self._settings, self._chains[0], 0, rows, self._no_inside())
+        self.method.advance(self.target, self._settings, self._chains[0], 0, rows, self._no_inside)
 
+    @lazy
     def _no_inside(self) -> Any:
+        """Room for the inside of no transition, the same for all that write none."""
         nothing = self.method.transitions(1, 0, self.target.dim)
         return type(nothing)(*(array[0] for array in nothing))
 
     def _warm_up_chain(self, c: int, first: int, n: int) -> None:
-        chain, none = self._chains[c], self._no_inside()
+        chain, none = self._chains[c], self._no_inside
         chunk = n if self._adaptation is None else 1  # what it learns is written down after each transition
         for at in range(first, first + n, chunk):
             if self._warm_trace is None:

@@ -23,8 +23,8 @@ from lessons.race.spec import RACERS, WORDS, RaceLesson
 Array = NDArray[np.float64]
 
 STEPS = 400  # checkpoints of a race
-BEGINNING = 20  # of them, in the first picture
-CHUNK = 200  # transitions of a whole race between two looks at the meter
+BEGINNING, AT_ONCE = 20, 400  # of them, in the first picture, or fewer: those within so many evaluations
+CHUNK, LEAST = 200, 50  # transitions between two looks at the meter, of a whole race and of its beginning
 WATCHED = 4  # coordinates whose effective draws are counted
 TIMED = 5  # repetitions, of which the fastest counts
 SUMMED_PAIRS = 6  # races whose draws give the effective sample size
@@ -157,6 +157,11 @@ def costs(spec: RaceLesson) -> Array:
     return spec.budget * np.arange(1, STEPS + 1) / STEPS
 
 
+def beginning(spec: RaceLesson) -> int:
+    """Checkpoints of the first picture."""
+    return min(BEGINNING, AT_ONCE * STEPS // spec.budget)
+
+
 @kept
 def race(spec: RaceLesson, upto: int = STEPS) -> Race:
     """Run it, as far as a checkpoint. The same spec gives the same bytes; nothing here is timed."""
@@ -247,7 +252,7 @@ def _run(spec: RaceLesson, target: Target, racer: str, pairs: range, spent: floa
         )
     except TargetError as error:
         raise SpecError("begin", str(error)) from error
-    left, whole, piece = np.full(len(pairs), float(budget)), budget == spec.budget, max(1, round(CHUNK * budget / spec.budget))
+    left, whole, piece = np.full(len(pairs), float(budget)), budget == spec.budget, max(LEAST, round(CHUNK * budget / spec.budget))
     while run.warmed_up < run.warmup and (whole or left.max() > 0):
         run.advance(min(piece, run.warmup - run.warmed_up))
         left = budget - (_tuning(spec, run.recording(), racer) if spec.tuning == "charged" else np.zeros(len(pairs)))
@@ -260,6 +265,7 @@ def _run(spec: RaceLesson, target: Target, racer: str, pairs: range, spent: floa
     return run.recording()
 
 
+@kept
 def _starts(spec: RaceLesson, target: Target, pairs: int) -> Array | None:
     """(pairs, dim) starts of the first pairs; None where they are drawn at random."""
     if spec.begin == "random" or (draw := target.known.draw) is None:

@@ -41,7 +41,7 @@ def scene(spec: RaceLesson, window: int | None = None) -> bytes:
 def grow(spec: RaceLesson, job: Any) -> bytes | None:
     """The same, with a picture of its beginning while the rest is run."""
     if analysis.race.peek(spec) is None:
-        job.publish(drawn(spec, analysis.race(spec, analysis.BEGINNING)))
+        job.publish(drawn(spec, analysis.race(spec, analysis.beginning(spec))))
     return None if job.is_set() else scene(spec)
 
 

@@ -300,7 +300,7 @@ def test_scenes_encode_and_are_small(name):
     assert header["steps"] == analysis.STEPS and len(header["panels"]) == 6
 
 
-@pytest.mark.parametrize("changes", [{}, {"tuning": "free"}, {"target": "formula", "formula": "-x^4 - y^4"}])
+@pytest.mark.parametrize("changes", [{}, {"budget": 20_000}, {"tuning": "free"}, {"target": "formula", "formula": "-x^4 - y^4"}])
 def test_the_first_picture_is_of_the_beginning_and_is_there_before_the_rest_is_run(changes, monkeypatch):
     spec = RaceLesson(pairs=5, seed=77, **changes)
     spent, advance = [0], Run.advance
@@ -323,6 +323,7 @@ def test_the_first_picture_is_of_the_beginning_and_is_there_before_the_rest_is_r
     assert whole == scenes.scene(spec) and len(job.blobs) == 1
     goes_on(job.blobs[0], whole)
     assert job.spent < 0.15 * spent[0], "twice its share of the budget, and what that looks ahead"
+    assert decode(job.blobs[0])[0]["steps"] * spec.budget <= analysis.AT_ONCE * analysis.STEPS
     scenes.grow(spec, job)
     assert len(job.blobs) == 1, "what is there is shown at once"
 
