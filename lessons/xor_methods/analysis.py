@@ -77,8 +77,9 @@ def plane(cells: int) -> Array:
 
 def distances(spec: MethodsSpec, places: ArrayLike) -> Array:
     """(m,) from each place (m, 2) to the nearest data point."""
-    x, _ = data_of(spec)
-    return np.sqrt(((np.asarray(places)[:, None] - x) ** 2).sum(axis=2).min(axis=1))
+    x, places = data_of(spec)[0], np.asarray(places)
+    across, along = (np.subtract.outer(places[:, i], x[:, i]) for i in range(2))
+    return np.sqrt((across**2 + along**2).min(axis=1))
 
 
 # Networks that a method found -----------------------------------------------------------------------------------------
@@ -319,18 +320,23 @@ def errors(series: Array, chosen: Array, correlated: bool, diagnosed: bool) -> t
     return np.where(still, 0.0, error), ess, agree
 
 
-def rings(spec: MethodsSpec, places: ArrayLike) -> tuple[Array, Array]:
-    """Classes of distance from the data: the mean distance in each (r,) and the weights of its places (r, m)."""
-    far = distances(spec, places)
+def rings(spec: MethodsSpec) -> tuple[Array, Array]:
+    """Classes of distance from the data: the mean distance in each (r,) and the weights of a map's cells (r, m)."""
+    return _rings(learning(spec))
+
+
+@kept
+def _rings(spec: MethodsSpec) -> tuple[Array, Array]:
+    far = distances(spec, plane(CELLS))
     inside = (far >= EDGES[:-1, None]) & (far < EDGES[1:, None])
     inside = inside[inside.sum(axis=1) >= FEWEST]
     weights = inside / inside.sum(axis=1, keepdims=True)
     return weights @ far, weights
 
 
-def walk(spec: MethodsSpec, places: Array) -> Array:
-    """(r, 2) a place in each class of distance, each as near as can be to the one before; the first on the right."""
-    _, weights = rings(spec, places)
+def walk(spec: MethodsSpec) -> Array:
+    """(r, 2) a cell in each class of distance, each as near as can be to the one before; the first on the right."""
+    places, weights = plane(CELLS), rings(spec)[1]
     found = [np.array([REACH, 0.0])]
     for inside in weights > 0:
         found.append(min(places[inside], key=lambda place: float(np.hypot(*(place - found[-1])))))
@@ -369,7 +375,7 @@ def _look(found: Found) -> Look:
     mean = (np.cumsum(np.add.reduceat(mixed, starts), axis=0) / ends[:, None])[at]
     aleatoric = (np.cumsum(np.add.reduceat(inside, starts), axis=0) / ends[:, None])[at]
     total = binary_entropy(mean)
-    distance, weights = rings(found.spec, places)
+    distance, weights = rings(found.spec)
     curve = epistemic(p, weights, correlated=found.correlated, diagnosed=False)
     epistemic_ = np.maximum(total - aleatoric, 0.0)
     mean, total, aleatoric, epistemic_ = (array.reshape(-1, CELLS, CELLS) for array in (mean, total, aleatoric, epistemic_))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from app.kit import theme
 from app.kit.player.scene import Axis, Editable, Panel, Scene, levels
 from app.kit.text import minus
-from lessons.xor_methods.analysis import CELLS, CHECKPOINTS, Board, Look, board_of, data_of, plane, rings, walk
+from lessons.xor_methods.analysis import CELLS, CHECKPOINTS, Board, Look, board_of, data_of, rings, walk
 from lessons.xor_methods.spec import CLASSES, MAX_POINTS, METHODS, NAMES, REACH, WORDS, MethodsSpec
 
 Array = NDArray[np.float64]
@@ -79,7 +79,7 @@ def picture(spec: MethodsSpec, board: Board) -> bytes:
 
 def steps(spec: MethodsSpec) -> int:
     """Numbers of networks, or classes of distance."""
-    return len(CHECKPOINTS) if spec.view == "networks" else len(rings(spec, plane(CELLS))[0])
+    return len(CHECKPOINTS) if spec.view == "networks" else len(rings(spec)[0])
 
 
 # Panels ---------------------------------------------------------------------------------------------------------------
@@ -157,7 +157,7 @@ def _cells(spec: MethodsSpec, maps: Array | None, high: float, waiting: float) -
 
 def _walker(panel: Panel, spec: MethodsSpec) -> None:
     """The point that walks away from the data."""
-    places = walk(spec, plane(CELLS))
+    places = walk(spec)
     panel.path(places, show="upto", role="ink", width=1.6)
     panel.points(places, show="at", role="highlight", shape="diamond", size=6.0, label=WORDS.phrase("stage.walker"))
 
@@ -173,7 +173,7 @@ def _data(panel: Panel, spec: MethodsSpec, size: float, labelled: bool = False) 
 def _distance(made: Scene, spec: MethodsSpec, seen: dict[str, Look]) -> None:
     """Epistemic uncertainty against the distance from the nearest data point, with error bars."""
     tops = [float(np.nanmax(look.curve + BARS * look.error)) for look in seen.values()]
-    distance, _ = rings(spec, plane(CELLS))
+    distance, _ = rings(spec)
     panel = made.panel(
         "distance",
         title=WORDS.phrase("stage.distance"),
@@ -218,7 +218,7 @@ def _words(made: Scene, spec: MethodsSpec, board: Board, seen: dict[str, Look]) 
 
 def _walked(made: Scene, spec: MethodsSpec, seen: dict[str, Look]) -> None:
     """What each method says at the distance of the step."""
-    distance, _ = rings(spec, plane(CELLS))
+    distance, _ = rings(spec)
     made.readout("distance", WORDS.phrase("stage.distance_card"), d=distance)
     for method, look in seen.items():
         card = WORDS.phrase("stage.epistemic_card", method=NAMES[method])

@@ -126,6 +126,27 @@ def test_a_point_walks_away_from_the_data(board):
     assert header["steps"] == len(far) and np.all(np.diff(far) > 0)
 
 
+def test_a_picture_looks_at_the_distances_once(monkeypatch):
+    looks, there, distances = [], [], analysis.distances
+
+    def counted(spec, places):
+        looks.append(spec)
+        return distances(spec, places)
+
+    class Once(Job):
+        def publish(self, blob):
+            super().publish(blob)
+            there.extend(analysis.board_of(spec).found)
+            self.cancelled = True
+
+    monkeypatch.setattr(analysis, "distances", counted)
+    spec, job = BY_ID["walk"].replace(seed=4711), Once()
+    assert scenes.grow(spec, job) is None and len(job.blobs) == 1
+    header, _ = decode(job.blobs[0])
+    assert there == ["ensemble"] and len(looks) == 1
+    assert [line["id"] for line in header["readouts"]] == ["distance", "at-ensemble", "waiting"]
+
+
 # Proof ----------------------------------------------------------------------------------------------------------------
 
 
