@@ -19,7 +19,7 @@ from app.kit.preview import of_target
 from engine.samplers import trees
 from engine.samplers.nuts import NutsTransitions
 from engine.samplers.trees import FATES
-from engine.targets import funnel
+from engine.targets import build
 from engine.targets.target import Target
 from lessons.nuts import analysis
 from lessons.nuts.analysis import Walk
@@ -426,7 +426,7 @@ def _depths(picture: Scene, spec: NutsLesson, walk: Walk, place: pictures.Place)
 
 def _funnel(picture: Scene, spec: NutsLesson, walk: Walk, orbits: _Orbits, place: pictures.Place) -> None:
     """The same draws and the same orbit, carried back to the funnel."""
-    target = funnel(neck=spec.neck)
+    target = build("funnel", neck=spec.neck)  # the same object each time, whose map is kept
     panel = pictures.density_panel(
         picture, target, id="funnel", title=WORDS.phrase("stage.carried_back"), place=place, height=TREE_HEIGHT - 20, equal=False
     )

@@ -13,6 +13,7 @@ from engine.samplers import trees
 from engine.samplers.nuts import TOO_DEEP, TURNED_INSIDE
 from engine.spec import SpecError
 from engine.targets import funnel
+from engine.targets.target import Target
 from lessons.nuts import analysis, panels, questions, scenes
 from lessons.nuts.spec import ALIASED, CURE, DOUBLING, FIGURE, FORMS, FUNNEL, PACES, RAVINE, SCENARIOS, SHALLOW, VIEWS, NutsLesson
 from tests.lessons.pages import MOST_BYTES, NEVER, page, planted, says, verdicts
@@ -138,6 +139,12 @@ def test_the_shallow_tree_is_cut_off():
     assert questions.depth_gain(SHALLOW) > 2
     widths = np.sqrt(np.linalg.eigvalsh(SHALLOW.build_target().truth.covariance))
     assert widths[1] == pytest.approx(1.0, abs=0.1) and (2**SHALLOW.max_depth - 1) * SHALLOW.step_size < 0.15
+
+
+def test_the_map_of_the_funnel_is_made_once(monkeypatch):
+    scenes.scene(CURE.replace(seed=1))
+    monkeypatch.setattr(Target, "density_grid", lambda *_: pytest.fail("another seed has the same map"))
+    scenes.scene(CURE.replace(seed=2))
 
 
 def test_the_cure_is_the_same_posterior():
