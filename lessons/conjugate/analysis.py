@@ -102,7 +102,12 @@ def _running(beliefs: tuple[Belief, ...], x: Array) -> Array:
 
 @kept
 def course(spec: ConjugateLesson) -> Course:
-    """The beliefs of `spec` as its data arrive one by one."""
+    """The beliefs of `spec` as its data arrive one by one: the same for all seeds."""
+    return dataclasses.replace(_course(spec.replace(seed=spec.default("seed"))), spec=spec)
+
+
+@kept
+def _course(spec: ConjugateLesson) -> Course:
     x = spec.observations()
     exact, rival = [spec.prior()], [spec.rival()]
     for k in range(len(x)):

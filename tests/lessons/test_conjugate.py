@@ -105,6 +105,12 @@ def test_the_coin_formula_is_the_flat_posterior():
         assert coin_formula(np.array(float(heads)), np.array(float(tails)), 0.37) == pytest.approx(exact)
 
 
+def test_beliefs_know_nothing_of_a_seed():
+    spec = BY_ID["vague"]
+    here, other = analysis.course(spec), analysis.course(spec.replace(seed=spec.seed + 1))
+    assert other.exact is here.exact and other.spec.seed == spec.seed + 1
+
+
 def test_a_fair_coin_has_its_p_value_and_its_bayes_factor():
     here = analysis.course(ConjugateLesson(pair="bernoulli", alpha=1.0, beta=1.0))
     p, factor = here.fair
