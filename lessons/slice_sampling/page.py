@@ -35,6 +35,7 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scenes.scene,
+    grow=scenes.grow,
     previews=scenes.PREVIEWS,
     recording=lambda spec: analysis.simulate(spec)[0],
     kernels=analysis.kernels,

@@ -5,6 +5,7 @@ coordinate, the histogram against the truth. Its sub-steps are the events that t
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +35,18 @@ PREVIEWS = of_target(("w",))
 
 def scene(spec: SliceSamplingLesson, window: int | None = None) -> bytes:
     """The picture of `spec`, with the events of the transitions around `window`."""
+    return _drawn(spec, window, whole=True)
+
+
+def grow(spec: SliceSamplingLesson, job: Any) -> bytes | None:
+    """The same; of a wrong sampler with a picture of its run while it is found out what it draws from."""
+    if spec.mistaken and analysis.long_run.peek(spec) is None:
+        job.publish(_drawn(spec, None, whole=False))
+    return None if job.is_set() else scene(spec)
+
+
+def _drawn(spec: SliceSamplingLesson, window: int | None, whole: bool) -> bytes:
+    """`whole`: with what a wrong sampler draws from."""
     (run, one), target, box = analysis.simulate(spec), spec.build_target(), spec.interval == "hyperrectangle"
     draws, inside, (x, y) = one.draws[0], one.transitions, target.labels
     items = max(LEAST, int(inside.events.mean()))
@@ -57,7 +70,7 @@ def scene(spec: SliceSamplingLesson, window: int | None = None) -> bytes:
         if box or j == 0:
             label = WORDS.phrase("stage.draws_so_far") if spec.chains == 1 else WORDS.phrase("stage.draws_of_chain_1")
             marginal = pictures.marginal_panel(made, target, draws[:, j], j, bins=36, label=label)
-            if spec.mistaken:
+            if spec.mistaken and whole:
                 marginal.line(*analysis.drawn_from(spec, j), role="divergent", label=WORDS.phrase("stage.drawn_from"))
     mean = None if target.truth is None else float(target.truth.mean[0])
     pictures.trace_panel(made, run.draws[:, :, 0], x, truth=mean, limits=target.view[0])

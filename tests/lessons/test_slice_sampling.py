@@ -11,7 +11,7 @@ from engine.samplers.slice_sampling import LEVEL, OUTSIDE, TAKEN
 from engine.spec import SpecError
 from lessons.slice_sampling import analysis, questions, scenes
 from lessons.slice_sampling.spec import SCENARIOS, SliceSamplingLesson
-from tests.lessons.pages import MOST_BYTES, NEVER, page, planted, says, verdicts
+from tests.lessons.pages import MOST_BYTES, NEVER, Job, page, planted, says, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
 BIGGEST = SliceSamplingLesson(target="banana", w=0.02, chains=4, draws=1000, seed=5)
@@ -97,6 +97,22 @@ def test_a_wrong_sampler_shows_what_it_draws_from():
         header, _ = decode(scenes.scene(BY_ID[name]))
         marginal = next(panel for panel in header["panels"] if panel["id"] == "marginal-0")
         assert wrong == any(layer["label"] == "what this sampler draws from" for layer in marginal["layers"])
+
+
+@pytest.mark.parametrize("name,ahead", [("no-test", True), ("wrong-end", True), ("steps", False)])
+def test_a_wrong_samplers_run_goes_ahead_of_what_it_draws_from(name, ahead):
+    spec, job, again = BY_ID[name].replace(seed=4711), Job(), Job()
+    whole = scenes.grow(spec, job)
+    assert whole == scenes.scene(spec) and len(job.blobs) == ahead
+    assert scenes.grow(spec, again) == whole and not again.blobs
+    for blob in job.blobs:
+        (before, began), (after, ended) = decode(blob), decode(whole)
+        assert (before["run"], before["steps"]) == (after["run"], after["steps"])
+        assert [line["id"] for line in before["readouts"]] == [line["id"] for line in after["readouts"]]
+        for old, new in zip(before["table"], after["table"], strict=True):
+            np.testing.assert_array_equal(began[old["values"]], ended[new["values"]])
+        counts = [[len(panel["layers"]) for panel in header["panels"]] for header in (before, after)]
+        assert np.subtract(counts[1], counts[0]).tolist() == [panel["id"] == "marginal-0" for panel in after["panels"]]
 
 
 # Signs ----------------------------------------------------------------------------------------------------------------
