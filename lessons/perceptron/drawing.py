@@ -42,19 +42,14 @@ def probability_map(panel: Panel, frames: NDArray[np.uint8], at: NDArray[np.int6
 
 def lines(weights: Array) -> Array:
     """The line w . x + b = 0 of every row (w₁, w₂, b) within the view: (N, 2, 2), NaN where there is none."""
-    ends = np.full((len(weights), 2, 2), np.nan)
-    for row, (a, b, c) in enumerate(weights):
-        length = np.hypot(a, b)
-        if not length > 0.0 or not abs(c) < 1e6 * length:
-            continue
-        normal = np.array([a, b]) / length
-        foot, along = -c / length * normal, np.array([-normal[1], normal[0]])
-        with np.errstate(divide="ignore", invalid="ignore"):
-            reach = np.sort([(np.array([-REACH, REACH]) - foot[k]) / along[k] for k in (0, 1)], axis=1)
-        low, high = (
-            np.nanmax(np.where(np.isfinite(reach[:, 0]), reach[:, 0], -np.inf)),
-            np.nanmin(np.where(np.isfinite(reach[:, 1]), reach[:, 1], np.inf)),
-        )
-        if low < high and np.all(np.abs(foot + 0.5 * (low + high) * along) <= REACH):
-            ends[row] = foot + low * along, foot + high * along
-    return ends
+    length, shift = np.hypot(weights[:, 0], weights[:, 1]), weights[:, 2]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        normal = weights[:, :2] / length[:, None]
+        foot, along = (-shift / length)[:, None] * normal, normal[:, ::-1] * [-1.0, 1.0]
+        reach = np.sort([(side - foot) / along for side in VIEW], axis=0)  # where it meets the four sides
+        met = np.isfinite(reach)
+        low, high = np.where(met[0], reach[0], -np.inf).max(axis=1), np.where(met[1], reach[1], np.inf).min(axis=1)
+        seen = (length > 0.0) & (np.abs(shift) < 1e6 * length) & (low < high)
+        seen &= np.all(np.abs(foot + (0.5 * (low + high))[:, None] * along) <= REACH, axis=1)
+        ends = foot[:, None] + np.stack([low, high], axis=1)[:, :, None] * along[:, None]
+    return np.where(seen[:, None, None], ends, np.nan)
