@@ -399,7 +399,7 @@ def _checked_targets(network: Network, y: ArrayLike, samples: int) -> Array:
         wanted = f"({samples},)" if columns == 1 else f"({samples}, {columns})"
         raise TargetError(f"y has shape {np.shape(y)}, it should be {wanted}")
     if network.classes:
-        wrong = ~np.isin(targets, np.arange(network.classes))
+        wrong = (targets < 0) | (targets >= network.classes) | (targets != np.floor(targets))
         if wrong.any():
             row = int(np.argmax(wrong))
             label, last = targets[row, 0], network.classes - 1

@@ -139,7 +139,7 @@ class TrainingRun(Carried):
         if self.spec.validation and not 0 < held < len(distinct):
             raise SpecError("validation", f"{self.spec.validation:g} of {len(distinct)} rows leaves one side empty")
         self.held_out_rows = np.sort(split.permutation(distinct)[:held])
-        self.rows = np.sort(chosen[~np.isin(chosen, self.held_out_rows)])
+        self.rows = np.sort(chosen[~np.isin(chosen, self.held_out_rows)] if held else chosen)
         n = len(self.rows)
         self.batch = min(self.spec.batch or n, n)
         self.steps_per_epoch = -(-n // self.batch)

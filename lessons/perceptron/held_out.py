@@ -35,6 +35,7 @@ HELD = 125  # points held out of each cloud
 VALIDATION = 0.25  # of its points that early stopping looks at and does not learn from
 LOOKS = 100  # at a training
 LADDER = np.geomspace(1e-4, 0.1, 25)  # weight decays λ of the curve
+BEGINNING = {"ways": 20, "decay": 6}  # looks, and decays of the ladder, that are shown of the first set while all are trained
 COIN = math.log(2.0)
 
 
@@ -80,10 +81,10 @@ def against(spec: PerceptronLesson, name: str) -> dict[str, Any]:
     }[name]
 
 
-def trained(network: Network, points: Split, how: TrainingSpec, every: int) -> Trained:
-    """One training to its end."""
+def trained(network: Network, points: Split, how: TrainingSpec, every: int, steps: int | None = None) -> Trained:
+    """One training to its end, or its first steps."""
     run = TrainingRun(network, points.x, points.y, how, every=every)
-    run.advance(run.total)
+    run.advance(run.total if steps is None else steps)
     return run.trained()
 
 
@@ -112,20 +113,28 @@ def in_use(found: Trained, looks: int) -> NDArray[np.int64]:
 
 
 @dataclass(frozen=True, eq=False)
-class Course:
-    """One way of training on every set, looked at T times.
+class Losses:
+    """Trainings on every set at T looks, or each to its end with T weight decays.
 
     path : (T, dim) parameters in use on the first set
-    loss, held : (SETS, T) of the points it learns from, and of those held out, nats a point, parameters in use
+    loss, held : (SETS, T) of the points it learns from, and of those held out, nats a point; NaN where that is not known yet
+    """
+
+    path: Array
+    loss: Array
+    held: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Course(Losses):
+    """One way of training, looked at T times.
+
     right : (SETS,) share of the held-out points right at the end
     used : (SETS,) the step whose parameters are in use at the end
     moved : by how much the loss that it goes down changed in its last tenth, nats a point, as `mostly` has it; NaN where
         it goes down none: dropout's changes with its masks, and early stopping does not wait
     """
 
-    path: Array
-    loss: Array
-    held: Array
     right: Array
     used: NDArray[np.int64]
     moved: float
@@ -133,7 +142,11 @@ class Course:
 
 def course(spec: PerceptronLesson, name: str) -> Course:
     """All sets by one of `REGULARISERS`; the same object whatever the settings of the others are."""
-    return _course(spec.replace(**{field: spec.default(field) for way, field in SETTING.items() if way != name}), name)
+    return _course(_alone(spec, name), name)
+
+
+def _alone(spec: PerceptronLesson, name: str) -> PerceptronLesson:
+    return spec.replace(**{field: spec.default(field) for way, field in SETTING.items() if way != name})
 
 
 @kept
@@ -154,6 +167,24 @@ def _course(spec: PerceptronLesson, name: str) -> Course:
     assert path is not None
     rests = name in ("nothing", "decay")
     return Course(path, np.array(losses), np.array(held), np.array(right), np.array(used), mostly(np.array(moved)) if rests else math.nan)
+
+
+def first_looks(spec: PerceptronLesson) -> dict[str, Losses] | None:
+    """The beginning of every course on the first set; None where all courses are there."""
+    if all(_course.peek(_alone(spec, name), name) is not None for name in REGULARISERS):
+        return None
+    network, points, at = spec.network(), of(spec), looks(spec)[: BEGINNING["ways"]]
+    found = {}
+    for name in REGULARISERS:
+        begun = trained(network, points, settings(spec, points.seed, **against(spec, name)), at[1], at[-1])
+        found[name] = _unknown(begun.path[in_use(begun, len(at))])
+    return found
+
+
+def _unknown(path: Array) -> Losses:
+    """Of the first set alone: means over all sets are not known."""
+    losses = np.full((SETS, len(path)), math.nan)
+    return Losses(path, losses, losses)
 
 
 def looks(spec: PerceptronLesson) -> NDArray[np.int64]:
@@ -178,17 +209,13 @@ def mean_and_error(values: Array) -> tuple[Array, Array]:
 
 
 @dataclass(frozen=True, eq=False)
-class Ladder:
+class Ladder(Losses):
     """Trainings with every weight decay of `LADDER` (L,), from the same start and on the same points.
 
-    path : (L, dim) parameters at the end, first set
-    loss, held : (SETS, L), nats a point at the end; bare : (SETS,) held out, without weight decay
+    bare : (SETS,) loss held out, without weight decay
     moved : as in `Course`, of the decay that moved most
     """
 
-    path: Array
-    loss: Array
-    held: Array
     bare: Array
     moved: float
 
@@ -213,6 +240,15 @@ def ladder(spec: PerceptronLesson) -> Ladder:
         moved.append([np.ptp(penalised(one, decay)[-2:]) for one, decay in zip(found[1:], LADDER, strict=True)])
     outcome = np.array(held)
     return Ladder(path[0], np.array(losses), outcome[:, 1:], outcome[:, 0], mostly(np.array(moved)))
+
+
+def first_rungs(spec: PerceptronLesson) -> Losses | None:
+    """The beginning of the decay curve on the first set; None where all of it is there."""
+    if ladder.peek(spec) is not None:
+        return None
+    network, points = spec.network(), of(spec)
+    each = [settings(spec, points.seed, weight_decay=float(decay)) for decay in LADDER[: BEGINNING["decay"]]]
+    return _unknown(np.array([trained(network, points, how, spec.steps).path[-1] for how in each]))
 
 
 # Checks ---------------------------------------------------------------------------------------------------------------

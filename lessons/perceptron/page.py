@@ -16,7 +16,7 @@ from lessons.perceptron import analysis
 from lessons.perceptron.held_out import SETS
 from lessons.perceptron.panels import diagnostics, panels
 from lessons.perceptron.questions import QUESTIONS
-from lessons.perceptron.scenes import PREVIEWS, scene
+from lessons.perceptron.scenes import PREVIEWS, grow, scene
 from lessons.perceptron.spec import CLASSES, PARAMETERS, SCENARIOS, WORDS, PerceptronLesson
 
 BACKWARD = ("network", "nodes")  # parts with a backward pass, which can be broken
@@ -132,6 +132,7 @@ LESSON = Lesson(
     scenarios=SCENARIOS,
     controls=controls,
     scene=scene,
+    grow=grow,
     previews=PREVIEWS,
     audit=analysis.audit,
     checks=analysis.checks,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from app.kit.preview import Preview
 from lessons.perceptron import stage_held_out, stage_network, stage_nodes, stage_perceptron, stage_race
 from lessons.perceptron.spec import PerceptronLesson
@@ -24,3 +26,11 @@ PREVIEWS = dict.fromkeys((*OF_POINTS, *OF_TRAINING, *OF_RACE, *AGAINST_OVERFITTI
 def scene(spec: PerceptronLesson, window: int | None = None) -> bytes:
     """The scene of `spec`; no step has an inside to ask for."""
     return STAGES[spec.part](spec).encode()
+
+
+def grow(spec: PerceptronLesson, job: Any) -> bytes | None:
+    """The same; of loss on new points with a picture of the first set while the others are trained on."""
+    first = stage_held_out.beginning(spec) if spec.part == "held_out" else None
+    if first is not None:
+        job.publish(first.encode())
+    return None if job.is_set() else scene(spec)

@@ -17,7 +17,7 @@ from engine.spec import SpecError
 from engine.training import map_decay
 from lessons.perceptron import analysis, drawing, held_out, panels, questions, scenes, stage_held_out, stage_nodes
 from lessons.perceptron.spec import REACH, SCENARIOS, PerceptronLesson
-from tests.lessons.pages import MOST_BYTES, NEVER, verdicts
+from tests.lessons.pages import MOST_BYTES, NEVER, Job, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
 TRAINED = ("pass", "pass", "unknown")  # no best weights are known
@@ -398,6 +398,35 @@ def test_the_picture_draws_the_courses():
         shown = mean < stage_held_out.HIGHEST
         assert arrays[layer["ys"]][shown] == pytest.approx(mean[shown], rel=1e-5)
         assert arrays[layer["band"][1]][shown] == pytest.approx((mean + 2 * error)[shown], rel=1e-5)
+
+
+@pytest.mark.one_seed
+@pytest.mark.parametrize("name", ["three-ways", "decay"])
+def test_what_the_first_set_tells_goes_ahead_of_all_sets(name):
+    spec, job, again = BY_ID[name].replace(seed=2), Job(), Job()
+    whole = scenes.grow(spec, job)
+    assert whole == scenes.scene(spec) and len(job.blobs) == 1
+    assert scenes.grow(spec, again) == whole and not again.blobs
+    (before, began), (after, ended) = decode(job.blobs[0]), decode(whole)
+    assert before["run"] == after["run"] and before["total"] == after["steps"] and after["total"] is None
+    assert before["steps"] == held_out.BEGINNING[spec.view]
+    assert [line["id"] for line in before["readouts"]] == [line["id"] for line in after["readouts"]]
+    known = set()
+    for old, new in zip(before["table"], after["table"], strict=True):
+        values = began[old["values"]]
+        if np.isfinite(values).all():
+            known.add(old["name"])
+            np.testing.assert_array_equal(values, ended[new["values"]][: before["steps"]])
+        else:
+            assert np.isnan(values).all(), "a mean over all sets is known of none of its steps"
+    assert known == ({"step"} if name == "three-ways" else {"λ", "|θ|"})
+    for old, new in zip(before["panels"], after["panels"], strict=True):
+        assert [old[part] for part in ("id", "x", "y", "place")] == [new[part] for part in ("id", "x", "y", "place")]
+        for layer, later in zip(old["layers"], new["layers"], strict=True):
+            assert (layer["kind"], layer["role"]) == (later["kind"], later["role"])
+            if layer["kind"] == "heatmap":
+                frames = began[layer["frames"]]
+                np.testing.assert_array_equal(frames, ended[later["frames"]][: len(frames)])
 
 
 # The race -------------------------------------------------------------------------------------------------------------
