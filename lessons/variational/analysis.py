@@ -63,7 +63,7 @@ from lessons.variational.spec import DATA_SEED, ESTIMATORS, PARAMETERS, PRIOR, W
 Array = NDArray[np.float64]
 
 NODES = 20  # of the quadrature of the ELBO, a coordinate
-EARLY = 8  # of so many steps the first picture has the ELBO of one, but for the first
+EARLY = 8  # steps at the start whose energy the first picture has, and so many parts of the others at whose ends it is known
 SETTLED = 0.25  # nats by which the ELBO of a settled fit may still wander
 STILL = 0.1  # nats that a Newton step may still gain where a fit has come to rest
 OFF_NATS = 5.0  # by which the fit is off where that is planted
@@ -124,19 +124,20 @@ def _simulate(spec: VariationalLesson) -> Climb:
 
 
 def beginning(spec: VariationalLesson) -> Climb | None:
-    """The fit of `spec` with its exact ELBO at some steps, NaN at the others; None where all of it is there."""
-    spec = spec.simulation()
-    if _simulate.peek(spec) is not None:
-        return None
-    target, fit = _fitted(spec)
-    every = np.arange(len(fit.parameters))
-    some = every[(every < 2 * EARLY) | (every % EARLY == 0) | (every == every[-1])]  # the first ones decide the axis
-    found = exact_elbo(spec, fit.parameters[some])
-    parts = {}
-    for name in ("energy", "entropy", "error"):
-        parts[name] = np.full(len(fit.parameters), np.nan)
-        parts[name][some] = getattr(found, name)
-    return Climb(spec, target, fit, Elbo(**parts), log_evidence(target))
+    """The fit of `spec` with its exact energy at some steps, NaN at the others; None where all of the picture is there."""
+    one = spec.simulation()
+    found = _simulate.peek(one)
+    if found is not None:
+        whole = spec.view != "gradients" or (_slopes.peek(one) is not None and _noise.peek(one, REPEATS) is not None)
+        return None if whole else found
+    target, fit = _fitted(one)
+    last = len(fit.parameters) - 1
+    some = np.unique(np.append(np.arange(min(EARLY, last)), np.linspace(0, last, EARLY + 1).astype(int)))  # the first decide the axis
+    known = exact_elbo(one, fit.parameters[some])
+    energy, error = np.full((2, last + 1), np.nan)
+    energy[some], error[some] = known.energy, known.error
+    entropy = np.append(fit.entropy, known.entropy[-1])
+    return Climb(one, target, fit, Elbo(energy, entropy, error), log_evidence(target))
 
 
 @kept
@@ -211,7 +212,7 @@ def moments_of_q(spec: VariationalLesson, mean: Array, sd: Array) -> tuple[Array
     return mean, sd
 
 
-PLACES = 16
+PLACES, REPEATS = 16, 400
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,7 +223,7 @@ class Noise:
     sd: dict[str, Array]
 
 
-def noise(spec: VariationalLesson, repeats: int = 400) -> Noise:
+def noise(spec: VariationalLesson, repeats: int = REPEATS) -> Noise:
     """How noisy each estimator would be with this step's number of points, along the path of the fit."""
     return _noise(spec.simulation(), repeats)
 

@@ -20,8 +20,8 @@ def scene(spec: VariationalLesson, window: int | None = None) -> bytes:
 
 
 def grow(spec: VariationalLesson, job: Any) -> bytes | None:
-    """The same; of ADVI with a picture of the fit while its exact ELBO is worked out."""
+    """The same; of ADVI with a picture of the fit while its exact ELBO, its slopes and their noise are worked out."""
     climb = analysis.beginning(spec) if spec.method == "advi" else None
     if climb is not None:
-        job.publish(stage_advi.drawn(spec, None, climb).encode())
+        job.publish(stage_advi.drawn(spec, None, climb, whole=False).encode())
     return None if job.is_set() else scene(spec)

@@ -13,7 +13,7 @@ from app.kit import pictures, theme
 from app.kit.player.scene import Axis, Panel, Phase, Scene, Show, stairs
 from app.kit.text import number
 from lessons.variational import analysis
-from lessons.variational.analysis import Climb
+from lessons.variational.analysis import Climb, Noise
 from lessons.variational.spec import WORDS, VariationalLesson
 
 Array = NDArray[np.float64]
@@ -34,8 +34,8 @@ def stage(spec: VariationalLesson, window: int | None) -> Scene:
     return drawn(spec, window, analysis.simulate(spec))
 
 
-def drawn(spec: VariationalLesson, window: int | None, climb: Climb) -> Scene:
-    """The scene of a fit, with its exact ELBO as far as it is known."""
+def drawn(spec: VariationalLesson, window: int | None, climb: Climb, whole: bool = True) -> Scene:
+    """The scene of a fit, with its exact ELBO as far as it is known. `whole`: with the exact slopes, and the noise about them."""
     picture = Scene(
         run=repr(spec.simulation()), steps=climb.steps, rate=12.0, phases=PHASES, theme=theme.palette(), label=WORDS.phrase("advi.picture")
     )
@@ -46,8 +46,8 @@ def drawn(spec: VariationalLesson, window: int | None, climb: Climb) -> Scene:
         for axis in (0, 1):
             _marginal(picture, climb, axis)
     elif spec.view == "gradients":
-        _gradient(picture, climb)
-        _noise(picture, climb)
+        reach = _gradient(picture, climb, finite(analysis.slopes(climb.spec)) if whole else None)
+        _noise(picture, climb, analysis.noise(climb.spec) if whole else None, reach)
     else:
         _elbo(picture, climb)
         _parts(picture, climb)
@@ -208,12 +208,12 @@ def _marginal(picture: Scene, climb: Climb, axis: int) -> None:
     panel.path(both, at=frame, role="posterior", width=2.4, label=WORDS.phrase("advi.q"))
 
 
-def _gradient(picture: Scene, climb: Climb) -> None:
-    """The estimate each step used, about the exact slope."""
+def _gradient(picture: Scene, climb: Climb, exact: Array | None) -> float:
+    """The estimate each step used, about the exact slope if that is known. Returns how far the axis reaches."""
     step = np.arange(1.0, climb.steps + 1.0)
     used = finite(climb.inside.gradient[:, 0])
-    exact = finite(analysis.slopes(climb.spec))
-    seen = np.abs(np.concatenate([used, exact]))
+    # a slope that is not known is below most of its estimates: so the axis is the same
+    seen = np.abs(np.concatenate([used, np.zeros_like(used) if exact is None else exact]))
     reach = 1.1 * float(np.nanquantile(seen, 0.97)) if np.isfinite(seen).any() else 1.0
     panel = picture.panel(
         "gradient",
@@ -231,27 +231,33 @@ def _gradient(picture: Scene, climb: Climb) -> None:
         alpha=0.8,
         label=WORDS.phrase("advi.estimate_used"),
     )
-    panel.line(step, np.clip(exact, -reach, reach), show="upto", role="ink", width=1.8, label=WORDS.phrase("advi.exact_slope"))
+    if exact is not None:
+        panel.line(step, np.clip(exact, -reach, reach), show="upto", role="ink", width=1.8, label=WORDS.phrase("advi.exact_slope"))
+    return reach
 
 
 LOOKS = {"reparameterised": ("posterior", False), "score": ("reject", True), "score_control": ("highlight", False)}
 
 
-def _noise(picture: Scene, climb: Climb) -> None:
-    """How noisy each estimator would be along this very path."""
-    found = analysis.noise(climb.spec)
-    values = np.concatenate([v[np.isfinite(v) & (v > 0)] for v in found.sd.values()])
+def _noise(picture: Scene, climb: Climb, found: Noise | None, reach: float) -> None:
+    """How noisy each estimator would be along this very path. `reach` : of the estimates, which tells about how noisy they
+    are while that is not known."""
+    low, high = 0.01 * reach, reach
+    if found is not None:
+        values = np.concatenate([v[np.isfinite(v) & (v > 0)] for v in found.sd.values()])
+        low, high = 0.7 * float(values.min()), 1.5 * float(values.max())
     panel = picture.panel(
         "noise",
         title=WORDS.phrase("advi.noise", points=climb.spec.samples),
         x=Axis(WORDS.phrase("advi.step"), 0, climb.steps),
-        y=Axis(WORDS.phrase("advi.sd_of_estimate"), 0.7 * float(values.min()), 1.5 * float(values.max()), log=True),
+        y=Axis(WORDS.phrase("advi.sd_of_estimate"), low, high, log=True),
         place=BESIDE[1],
         height=HEIGHT // 2,
     )
-    for name, sd in found.sd.items():
-        role, dash = LOOKS[name]
-        panel.line(found.at + 1.0, np.maximum(sd, 1e-12), role=role, dash=dash, label=WORDS["estimators"][name])
+    if found is not None:
+        for name, sd in found.sd.items():
+            role, dash = LOOKS[name]
+            panel.line(found.at + 1.0, np.maximum(sd, 1e-12), role=role, dash=dash, label=WORDS["estimators"][name])
     panel.rule(x=np.arange(1.0, climb.steps + 1.0), role="muted")
 
 

@@ -15,7 +15,7 @@ from engine.targets.quadrature import quadrature_truth
 from lessons.variational import analysis, panels, questions, scenes
 from lessons.variational.spec import SCENARIOS, TARGETS, VIEWS, VariationalLesson
 from lessons.variational.stage_advi import _votes
-from tests.lessons.pages import MOST_BYTES, NEVER, page, says, verdicts
+from tests.lessons.pages import MOST_BYTES, NEVER, Job, page, says, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
 ADVI = [name for name, spec in BY_ID.items() if spec.method == "advi"]
@@ -182,6 +182,26 @@ def test_long_runs_and_runaway_ones_can_be_shown():
         scenes.scene(away.replace(view=view))
     assert at_rest(away).verdict == "fail"
     panels.diagnostics(away)
+
+
+def test_the_estimates_go_ahead_of_the_exact_slopes_and_their_noise():
+    spec, job, seen, again = BY_ID["score"].replace(seed=4711), Job(), Job(), Job()
+    whole = scenes.grow(spec, job)
+    assert whole == scenes.scene(spec) and len(job.blobs) == 1
+    (before, began), (after, ended) = decode(job.blobs[0]), decode(whole)
+    assert (before["run"], before["steps"]) == (after["run"], after["steps"])
+    (map_, gradient, noise), (_, full, all_noise) = before["panels"], after["panels"]
+    assert gradient["y"] == full["y"], "the axis stands still"
+    assert [len(panel["layers"]) for panel in (gradient, noise, full, all_noise)] == [1, 1, 2, 4] and map_ == after["panels"][0]
+    for old, new in zip(before["table"], after["table"], strict=True):
+        told, true = began[old["values"]], ended[new["values"]]
+        known = np.isfinite(told)
+        np.testing.assert_array_equal(told[known], true[known], err_msg=old["name"])
+        assert known.all() or (old["name"] in ("energy", "ELBO") and known[:6].all())
+    assert scenes.grow(spec, again) == whole and not again.blobs
+    scenes.grow(spec.replace(seed=4712, view="elbo"), Job())
+    scenes.grow(spec.replace(seed=4712), seen)
+    assert len(seen.blobs) == 1, "the slopes of a fit that is there already take as long"
 
 
 # Signs, panels, questions ---------------------------------------------------------------------------------------------
