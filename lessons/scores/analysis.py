@@ -235,9 +235,9 @@ class Chance(NamedTuple):
     errors: Array
 
 
-def forecasters(confidence: Array, seed: int) -> Flags:
-    """(FORECASTERS, m) whether each of so many is right: with these confidences, exactly as often as they say."""
-    return np.random.Generator(np.random.SFC64(seed)).random((FORECASTERS, len(confidence))) < confidence
+def forecasters(confidence: Array, seed: int, number: int = FORECASTERS) -> Flags:
+    """(number, m) whether each of so many is right: with these confidences, exactly as often as they say."""
+    return np.random.Generator(np.random.SFC64(seed)).random((number, len(confidence))) < confidence
 
 
 def chance(confidence: Array, right: Flags, bins: int) -> Chance:

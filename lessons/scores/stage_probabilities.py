@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from app.kit.player.scene import Axis, Scene, levels, pixel_blocks
 from engine import scores
 from lessons.scores import analysis
-from lessons.scores.analysis import MOST_BINS, Reading
+from lessons.scores.analysis import FORECASTERS, MOST_BINS, Reading
 from lessons.scores.marks import CLASSES, HEIGHT, begun, digit, said
 from lessons.scores.spec import WORDS, ScoresSpec
 
@@ -149,7 +149,7 @@ def bins(spec: ScoresSpec, reading: Reading, trained: bool) -> Scene:
     number = np.arange(1, MOST_BINS + 1)
     found = [analysis.calibration(spec, p, y, int(b)) for b in number]
     # while the networks still learn, no time is spent on chance
-    right = analysis.forecasters(reading.confidence, spec.seed)[: None if trained else 20]
+    right = analysis.forecasters(reading.confidence, spec.seed, FORECASTERS if trained else 20)
     lucky = [analysis.chance(reading.confidence, right, int(b)) for b in number]
 
     panel = scene.panel(
@@ -176,7 +176,7 @@ def bins(spec: ScoresSpec, reading: Reading, trained: bool) -> Scene:
     panel.path(caps.reshape(MOST_BINS, -1, 2), at=frames, role="posterior", width=3.2, label=networks)
 
     error = np.array([diagram.error for diagram in found])
-    spread = np.array([np.quantile(chance.errors, [0.05, 0.5, 0.95]) for chance in lucky])
+    spread = np.quantile([chance.errors for chance in lucky], [0.05, 0.5, 0.95], axis=1).T
     panel = scene.panel(
         "ece",
         title=WORDS.phrase("calibration.ece"),
@@ -190,7 +190,7 @@ def bins(spec: ScoresSpec, reading: Reading, trained: bool) -> Scene:
     panel.line(number, error, role="posterior", label=networks)
     panel.points(np.column_stack([number, error]), show="at", role="highlight", shape="ring", size=7.0)
     _confidences(scene, reading)
-    _averaging(scene, reading)
+    _averaging(scene, reading, len(reading.draws) if trained else spec.networks)
 
     scene.readout(
         "ece",
@@ -235,7 +235,8 @@ def _confidences(scene: Scene, reading: Reading) -> None:
         panel.histogram(values, bins=(0.0, 1.0, 20), show="all", density=False, role=role, label=name)
 
 
-def _averaging(scene: Scene, reading: Reading) -> None:
+def _averaging(scene: Scene, reading: Reading, networks: int) -> None:
+    """`networks` : of the whole picture."""
     numbers = [number for number in NUMBERS if number <= len(reading.draws)]
     averages = [analysis.averaged(reading, number) for number in numbers]
     curves = {
@@ -247,7 +248,7 @@ def _averaging(scene: Scene, reading: Reading) -> None:
         "averaging",
         title=WORDS.phrase("calibration.averaging"),
         y=Axis(WORDS.phrase("calibration.averaging_y"), 0.0, None),
-        x=Axis(WORDS.phrase("calibration.averaging_x"), 1.0, float(max(numbers[-1], 2)), log=True),
+        x=Axis(WORDS.phrase("calibration.averaging_x"), 1.0, float(max(2, *(n for n in NUMBERS if n <= networks))), log=True),
         place=(9, 1, 11, 1),
         height=HEIGHT - 30,
     )

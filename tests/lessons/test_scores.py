@@ -283,6 +283,13 @@ def test_the_game_hides_the_other_half(reading: Reading):
     assert not any("other half" in str(label) for label in labels["no"])
 
 
+def test_a_first_picture_of_few_networks_has_room_for_all_averages():
+    job = Job()
+    whole = scenes.grow(FIRST.replace(view="calibration", method="nuts", seed=4711), job)
+    axes = [next(panel["x"] for panel in decode(blob)[0]["panels"] if panel["id"] == "averaging") for blob in (job.blobs[0], whole)]
+    assert axes[0] == axes[1] and axes[0]["high"] == FIRST.networks
+
+
 def test_stopped_work_gives_nothing():
     class Stopped(Job):
         cancelled = True

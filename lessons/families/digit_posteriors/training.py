@@ -247,7 +247,7 @@ class _Nuts(Training):
             theta = self.network.prior_draws(self.spec.networks, self.spec.seed)
         else:
             theta = draws.transpose(1, 0, 2).reshape(-1, self.network.dim)[: self.spec.networks]
-        return self._on_pixels([self.network.unpack(row) for row in theta])
+        return self._on_pixels([self.network.unpack(row) for row in theta[:most]])
 
     def _on_pixels(self, unpacked: list[list[tuple[NDArray, NDArray]]]) -> Networks:
         """The same networks reading pixels: the projection is linear, so it goes into the first layer."""

@@ -26,7 +26,7 @@ from engine.variational import NetworkRun, start_network
 from lessons.families.digit_posteriors import sources
 from lessons.families.digit_posteriors import training as training_of_digits
 from lessons.families.digit_posteriors.checks import kernels, run_checks, training_check
-from lessons.families.digit_posteriors.shared import Shared, posterior
+from lessons.families.digit_posteriors.shared import WATCHED, Shared, posterior
 from lessons.families.digit_posteriors.spec import METHODS, PosteriorSpec
 from lessons.families.digit_posteriors.training import EPOCHS, begin
 from tests.conftest import ROOT
@@ -99,6 +99,15 @@ def test_networks_on_components_and_on_pixels_are_the_same():
     theta = training.draws[:, 1::2].transpose(1, 0, 2).reshape(-1, training.network.dim)
     z = (DATA.x_test[:50].astype(np.float64) - training._mean) @ training._axes.T
     assert training.networks().predict(DATA.x_test[:50]) == pytest.approx(probabilities(training.network, theta, z), abs=1e-4)
+
+
+@pytest.mark.parametrize("method", ["nuts", "dense"])
+def test_the_first_look_is_at_the_first_few_networks(method: str):
+    one = Shared(DATA, PosteriorSpec(method=method))
+    few, all_of_them = one.networks(), one._training.networks()
+    assert len(few) == WATCHED < len(all_of_them)
+    for some, whole in zip(few.layers, all_of_them.layers, strict=True):
+        assert np.array_equal(some, whole[:WATCHED])
 
 
 def test_a_variational_fit_predicts_the_same(trained: dict[str, Networks]):
