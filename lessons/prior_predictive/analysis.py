@@ -14,6 +14,7 @@ from engine.kept import kept
 from engine.networks.prior import CHUNK, Prior
 from engine.networks.process import LimitPosterior, limit_posterior
 from engine.rejection import Rejection, Walk, Weighted, importance, reject, walk
+from engine.ticket import each
 from lessons.prior_predictive.spec import REACH, X_RANGE, PriorSpec
 
 Array = NDArray[np.float64]
@@ -80,10 +81,8 @@ def limit(prior: Prior, a: float, b: float) -> tuple[Array, Array, Array]:
 @kept
 def compared(spec: PriorSpec) -> list[Functions]:
     """The six networks of the comparison: the same sds on weights, other widths and depths."""
-    made = []
-    for width, depth in COMPARED:
-        made.append(functions(spec.replace(view="functions", width=width, depth=depth)))
-    return made
+    largest_first = each(lambda size: functions(spec.replace(view="functions", width=size[0], depth=size[1])), COMPARED[::-1])
+    return largest_first[::-1]
 
 
 # Rejection ------------------------------------------------------------------------------------------------------------
@@ -200,11 +199,11 @@ def long_chains(spec: PriorSpec) -> tuple[Chains, Summary]:
 
 def _chains(spec: PriorSpec, tries: int, seed: int) -> Chains:
     prior, data = spec.prior(), data_of(spec)
-    each = tries // CHAINS
-    warmup = int(WARM * each)
+    of_each = tries // CHAINS
+    warmup = int(WARM * of_each)
     begin = time.perf_counter()
-    thin = max(1, (each - warmup) // KEPT)
-    run = walk(prior, data.x, data.y, spec.noise_sd, chains=CHAINS, steps=each - warmup, warmup=warmup, thin=thin, seed=seed)
+    thin = max(1, (of_each - warmup) // KEPT)
+    run = walk(prior, data.x, data.y, spec.noise_sd, chains=CHAINS, steps=of_each - warmup, warmup=warmup, thin=thin, seed=seed)
     seconds = time.perf_counter() - begin
     flat = prior.values(run.weights.reshape(-1, prior.dim), np.concatenate([wide_grid(), WATCHED]))
     curves, watched = np.split(flat, [NODES], axis=1)
