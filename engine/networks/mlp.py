@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from engine.kept import lazy
 from engine.kernels import arguments_apart, target_kernel
 from engine.networks.passes import (
     ACTIVATIONS,
@@ -210,7 +210,7 @@ class Network:
         if self.likelihood != "gaussian" and self.noise_sd != 1.0:
             raise SpecError("noise_sd", f"has no meaning for the {self.likelihood} likelihood")
 
-    @cached_property
+    @lazy
     def sizes(self) -> tuple[int, ...]:
         """Number of units of every layer, from the inputs to the outputs."""
         for name, value in (("width", self.width), ("depth", self.depth)):
@@ -219,7 +219,7 @@ class Network:
         assert isinstance(self.width, int) and isinstance(self.depth, int)
         return (self.inputs, *(self.width,) * self.depth, self.outputs)
 
-    @cached_property
+    @lazy
     def dim(self) -> int:
         """Number of weights and biases."""
         return sum(weights + biases for weights, biases in self.layer_shapes)

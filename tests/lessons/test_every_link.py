@@ -82,7 +82,7 @@ def test_a_blank_scene_is_seen() -> None:
     ],
 )
 def test_what_a_link_comes_to_is_told_apart(scene, kind: str) -> None:
-    lesson = dataclasses.replace(fuzz.lesson_of("xor"), scene=scene)
+    lesson = dataclasses.replace(fuzz.lesson_of("xor"), scene=scene, grow=None)
     came = fuzz.outcome(lesson, lesson.spec())
     assert came.kind == kind and came.bad == (kind in ("blank", "exception"))
 

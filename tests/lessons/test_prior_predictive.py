@@ -145,7 +145,7 @@ def test_a_picture_of_the_first_networks_goes_ahead_of_the_rest(bound):
     assert scenes.grow(spec, again) == whole and not again.blobs
 
 
-@pytest.mark.parametrize("seed", [1, 7, 4711])
+@pytest.mark.parametrize("seed", [3, 7, 4711])
 def test_what_the_best_of_the_first_networks_rejects_stays_rejected(seed):
     spec, job = BY_ID["six-points"].replace(seed=seed), Job()
     whole = scenes.grow(spec, job)
