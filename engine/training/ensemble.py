@@ -20,6 +20,7 @@ from engine.samplers.chain import per_coordinate
 from engine.samplers.run import whole_number
 from engine.slices import together
 from engine.spec import MAX_SEED, SpecError
+from engine.ticket import each
 from engine.training.train import Trained, TrainingRun, TrainingSpec, outgoing_units, training_spec
 
 Array = NDArray[np.float64]
@@ -31,7 +32,7 @@ class EnsembleRun:
     bootstrap : train each member on as many rows drawn with replacement (rows held out are held out of all copies)
     spec : of every member; member i has the seed of (spec.seed, i)
     Other parameters as for `TrainingRun`. A unit of work is one step of one member; members take turns, a look each.
-    To the end they go side by side where slices may go elsewhere.
+    To the end they go side by side, also where slices may go elsewhere.
     """
 
     def __init__(
@@ -68,8 +69,12 @@ class EnsembleRun:
 
     def advance(self, steps: int, stop: Callable[[], bool] | None = None) -> int:
         """Take up to `steps` more steps, over all members together. Returns how many were taken."""
-        rest = [0 if run.done else run.total - run.completed for run in self.runs]
-        taken = sum(together(self.runs, rest, stop)) if steps >= sum(rest) else 0
+        before, rest = self.completed, [0 if run.done else run.total - run.completed for run in self.runs]
+        if steps >= sum(rest):
+            together(self.runs, rest, stop)
+            each(lambda run: run.advance(run.total - run.completed, stop), self.runs)
+            return self.completed - before
+        taken = 0
         while taken < steps and not self.done:
             run = min((run for run in self.runs if not run.done), key=lambda run: run.completed // run.every)
             taken += run.advance(min(steps - taken, run.every - run.completed % run.every))

@@ -219,9 +219,14 @@ def at_width(spec: PriorSpec, width: int) -> PriorSpec:
 
 
 def limit_of(spec: PriorSpec, at: Array) -> LimitPosterior:
-    """The posterior of the wide limit at inputs `at` (m,), of the prior as it was meant."""
+    """The posterior of the wide limit at inputs `at` (m,), of the prior as it was meant: the same for all seeds."""
+    return _limit_of(spec.replace(seed=spec.default("seed")), tuple(at))
+
+
+@kept
+def _limit_of(spec: PriorSpec, at: tuple[float, ...]) -> LimitPosterior:
     data = data_of(spec)
-    return limit_posterior(meant(spec), data.x, data.y, spec.noise_sd, at)
+    return limit_posterior(meant(spec), data.x, data.y, spec.noise_sd, np.array(at))
 
 
 @dataclass(frozen=True, eq=False)
