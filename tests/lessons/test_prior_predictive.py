@@ -11,7 +11,6 @@ from app.kit.player.scene import decode
 from engine.judge import overall, proofs
 from engine.judge.plant import SHIFTED, STUCK, planted
 from engine.networks.prior import ACTIVATIONS
-from engine.networks.process import limit_posterior
 from engine.spec import SpecError
 from lessons.prior_predictive import analysis, evidence, questions, scenes
 from lessons.prior_predictive.spec import SCENARIOS, STANDARD, THESIS, WIDER, PriorSpec
@@ -279,8 +278,15 @@ def test_the_widest_network_is_as_near_as_the_picture_shows():
     assert (from_the_limit()[-1] < 0.01).all()
 
 
-def test_the_widest_network_is_not_near_a_wrong_limit(monkeypatch):
-    monkeypatch.setattr(analysis, "limit_posterior", lambda prior, x, y, sd, at: limit_posterior(prior, x, y, 1.3 * sd, at))
+@pytest.fixture
+def wrong_limit(monkeypatch):
+    """That of noisier measurements."""
+    right = analysis.limit_of
+    monkeypatch.setattr(analysis, "limit_of", lambda spec, at: right(spec.replace(noise_sd=1.3 * spec.noise_sd), at))
+
+
+@pytest.mark.usefixtures("wrong_limit")
+def test_the_widest_network_is_not_near_a_wrong_limit():
     assert (from_the_limit()[-1] > 0.02).all()
 
 
@@ -290,9 +296,8 @@ def test_without_the_root_networks_given_data_have_another_limit(quick, scaling)
     assert found["weights"] == found["the limit, given data"] == "fail" and found["same function"] == "pass"
 
 
-def test_a_wrong_limit_given_data_fails(quick, monkeypatch):
-    right = limit_posterior
-    monkeypatch.setattr(analysis, "limit_posterior", lambda prior, x, y, sd, at: right(prior, x, y, 1.3 * sd, at))
+@pytest.mark.usefixtures("quick", "wrong_limit")
+def test_a_wrong_limit_given_data_fails():
     assert [check.verdict for check in evidence.limit_checks(LIMIT)] == ["fail"]
 
 
