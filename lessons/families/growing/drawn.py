@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -12,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from app.kit.player.scene import Panel, Place, Scene
 from engine.jumps import ArchitectureRecording
+from engine.kept import kept
 from engine.networks import Network
 from lessons.families.growing.ledger import Jumps
 from lessons.families.growing.spec import WORDS
@@ -86,7 +86,7 @@ def network_panel(
     )
 
 
-@lru_cache(maxsize=512)
+@kept
 def born_unit(network: Network, slot: int) -> NDArray[np.bool_]:
     """Which parameters (dim,) of one architecture belong to the unit at `slot` of every hidden layer; with a slot of
     -1, to the last hidden layer. Not to be written to.
