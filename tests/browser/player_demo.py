@@ -256,7 +256,8 @@ def show(scene):
 def grow():
     each = int(st.query_params.get("each", "100"))
     steps = st.session_state.grown = min(1000, st.session_state.get("grown", 0) + each)
-    scene = Scene(run="grow", steps=steps, total=1000, label="A growing run", rate=400, autoplay=True)
+    start = int(st.query_params["start"]) if "start" in st.query_params else None
+    scene = Scene(run="grow", steps=steps, total=1000, label="A growing run", rate=400, start=start, autoplay=start is None)
     plane(scene, height=300).points(draws(1000)[:steps], show="upto", label="draws")
     player(scene.encode(), key="player")
 

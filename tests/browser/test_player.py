@@ -538,6 +538,14 @@ def test_a_growing_run_plays_on(visit):
     assert picture(player) == grown, "early draws look like late ones"
 
 
+def test_a_run_that_starts_where_it_has_not_grown_yet_stands_there_once_it_has(visit):
+    player = visit("grow", start=650)
+    at(player, 650)
+    expect(player).to_have_attribute("data-steps", "1000")
+    at(player, 650)
+    expect(player).to_have_attribute("data-playing", "false")
+
+
 def test_of_another_picture_under_the_same_name_nothing_old_stays(visit, watched):
     """Networks learn, a digit gets a stroke: marks that gather along the run are those of the new arrays, all of them."""
     player = visit("anew", seed=2)
