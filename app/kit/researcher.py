@@ -35,10 +35,12 @@ VALUES: Statistics = {
 
 
 def card(found: Predicted, statistics: Statistics = VALUES) -> list[Figure | Table]:
-    """Figures and tables of one run.
+    """Figures and tables of one run; none where nothing was observed.
 
     statistics : what is compared of data and of data drawn, by name, the first in a picture; a function of (…, n)
     """
+    if not len(found.y):
+        return []
     replicated = found.replicated.reshape(-1, len(found.y))
     some = replicated[np.linspace(0, len(replicated) - 1, min(len(replicated), REPLICATED)).astype(int)]
     try:

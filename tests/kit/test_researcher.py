@@ -38,3 +38,8 @@ def test_classes_count_what_is_guessed_right():
 def test_a_run_that_fell_to_pieces_gets_a_sentence():
     (said,) = card(Predicted(np.zeros(5), np.full((2, 10, 5), np.nan), np.zeros((2, 10, 5))))
     assert isinstance(said, Table) and "fallen to pieces" in said.markdown()
+
+
+def test_where_nothing_was_observed_there_is_no_card():
+    nothing = classes(np.empty(0), np.empty((2, 50, 0)), seed=1)
+    assert card(nothing) == classes_card(nothing) == []

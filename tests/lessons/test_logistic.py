@@ -95,6 +95,11 @@ def test_a_wrong_grid_fails(monkeypatch):
     assert evidence.grid_check(STANDARD).verdict == "fail"
 
 
+def test_without_a_pair_there_is_nothing_to_leave_out():
+    answers, steps = evidence.panels(STANDARD.replace(data="points", points=()), NEVER)
+    assert answers.title and steps.title
+
+
 @pytest.mark.parametrize("name", ["exact", "separated"])
 def test_panels_and_diagnostics_say_what_they_show(name):
     answers, steps, *card = evidence.panels(BY_ID[name], NEVER)
