@@ -60,6 +60,20 @@ def goes_on(first: bytes, whole: bytes) -> None:
         np.testing.assert_array_equal(began[old["values"]], ended[new["values"]][: before["steps"]], err_msg=old["name"])
 
 
+def lacks(first: bytes, whole: bytes) -> dict[str, set[str]]:
+    """Asserts that `first` has all steps of `whole`, and all that its cards and its table say. The marks that it lacks, by role,
+    of each panel where some do.
+    """
+    (before, began), (after, ended) = decode(first), decode(whole)
+    assert (before["run"], before["steps"]) == (after["run"], after["steps"])
+    assert [line["id"] for line in before["readouts"]] == [line["id"] for line in after["readouts"]]
+    for old, new in zip(before["table"], after["table"], strict=True):
+        np.testing.assert_array_equal(began[old["values"]], ended[new["values"]])
+    assert [(panel["id"], panel["place"]) for panel in before["panels"]] == [(panel["id"], panel["place"]) for panel in after["panels"]]
+    roles = ([{layer["role"] for layer in panel["layers"]} for panel in header["panels"]] for header in (before, after))
+    return {panel["id"]: new - old for panel, old, new in zip(after["panels"], *roles, strict=True) if new - old}
+
+
 def goes_on_from_disk(learning: Callable[[], Watched], whole: Watched, monkeypatch: pytest.MonkeyPatch) -> tuple[State, State]:
     """The ends of the training that `learning` gives to all who ask, killed after two looks, and of `whole`, its like that was
     not. Asserts that the first has the looks that it had, ends with the weights of the other, and is not trained again.
