@@ -49,6 +49,10 @@ class Resumable:
         """Whether all draws are there."""
         return self.completed == self.draws
 
+    def left(self, draws: int) -> int:
+        """Units of each chain until so many draws are there, what is left of the warm-up included; 0 where they are."""
+        return max(0, self.warmup - self.warmed_up + draws - self.completed)
+
     def advance(self, n: int) -> int:
         """Run up to n more units of every chain. Returns how many were run.
 

@@ -109,7 +109,7 @@ class _Chain:
 
     def upto(self, count: int) -> Stage:
         with self._lock:
-            self._run.advance(max(0, WARM + count - self._run.completed))
+            self._run.advance(self._run.left(WARM + count))
             recording = self._run.recording()
         sweeps = np.arange(WARM, WARM + count)
         jumps = jumps_of(recording, 0, sweeps)

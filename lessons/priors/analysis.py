@@ -101,7 +101,7 @@ class _Chain:
     def upto(self, draws: int) -> NetworkRecording:
         run = self._run
         with self._lock:
-            run.advance(max(0, run.warmup - run.warmed_up + draws - run.completed))
+            run.advance(run.left(draws))
             return run.recording().first(draws)  # type: ignore[return-value]
 
 

@@ -323,8 +323,8 @@ class _Chains:
     def step(self, draws: int) -> bool:
         """Advance a little towards `draws`; whether anything was left to do."""
         with self.lock:
-            left = self.run.warmup - self.run.warmed_up + draws - self.run.completed
-            if left <= 0:
+            left = self.run.left(draws)
+            if not left:
                 return False
             self.run.advance(min(left, PIECE))
             return True

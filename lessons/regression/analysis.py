@@ -157,9 +157,7 @@ class _Staged:
     def upto(self, draws: int) -> Chains:
         """The chain with so many draws at least."""
         with self._lock:
-            missing = draws - self._run.completed
-            if missing > 0:
-                self._run.advance(missing + self._run.warmup - self._run.warmed_up)
+            self._run.advance(self._run.left(draws))
             return chains_of(self._spec, self._run)
 
 

@@ -149,7 +149,7 @@ class _Chains:
             while self.run.completed < draws:
                 if cancel is not None and cancel.is_set():
                     raise InterruptedError
-                left = self.run.warmup - self.run.warmed_up + draws - self.run.completed
+                left = self.run.left(draws)
                 self.run.advance(left if cancel is None else min(left, PIECE))
             return self.run.recording()
 

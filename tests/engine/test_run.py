@@ -44,6 +44,15 @@ def test_chunks_do_not_matter(banana, method, cuts):
         assert getattr(expected, name).tobytes() == getattr(got, name).tobytes(), name
 
 
+@pytest.mark.parametrize("begun", [0, 3, 5, 9])
+def test_what_is_left_until_so_many_draws_counts_the_warm_up(banana, begun):
+    run = start(banana, "metropolis", chains=2, draws=60, warmup=5, seed=11, **METHODS["metropolis"])
+    run.advance(begun)
+    assert run.left(20) == 25 - begun
+    run.advance(run.left(20))
+    assert run.completed == 20 and run.left(20) == run.left(7) == 0
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_detail_does_not_change_the_draws(banana, method):
     assert whole(banana, method).draws.tobytes() == whole(banana, method, detail="transitions").draws.tobytes()
