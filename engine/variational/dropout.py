@@ -14,14 +14,32 @@ keep, one for a layer, through masks sigmoid((logit keep + logit u) / temperatur
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.kernels import kernel
 from engine.networks.passes import moved, pointer
-from engine.variational.fused import BLOCK, ONE, ROW, ZERO, Key, Pace, Single, WeightBlocks, adam, log, sigmoid, single_kernel, uniforms
-from engine.variational.minibatch import Shape, Workspace
+from engine.variational.fused import (
+    BLOCK,
+    ONE,
+    ROW,
+    SAMPLED,
+    ZERO,
+    Key,
+    Pace,
+    Single,
+    WeightBlocks,
+    adam,
+    log,
+    sigmoid,
+    single_kernel,
+    uniforms,
+)
+from engine.variational.minibatch import Shape, Workspace, train_pass
 from engine.variational.optimisers import Adam, ascend
 
 MEAN, ROWS = 0, 3
@@ -90,6 +108,28 @@ class Point(WeightBlocks):
         return 1.0
 
 
+class Rows(NamedTuple):
+    """Which samples the minibatches hold, as `_walk` takes it.
+
+    order : of the samples; batch : of which each takes so many
+    within : number of the first minibatch; cycle : after so many it begins anew
+    """
+
+    order: NDArray[np.int64]
+    batch: int
+    within: int
+    cycle: int
+
+
+class _Kind(NamedTuple):
+    """What dropout it is, as kernels take it."""
+
+    inverse: bool
+    learn: bool
+    temperature: float
+    prior_sd: float
+
+
 class _Odds(NamedTuple):
     """What follows from the odds of keeping an input, of every layer.
 
@@ -149,8 +189,8 @@ class Dropout(Point):
         """Worked out once for these `logits`."""
         at = self.logits.tobytes()
         if self._kept is None or self._kept[0] != at:
-            keep = 1.0 / (1.0 + np.exp(-self.logits))
-            factors = 1.0 / keep if self.scaling == "inverse" else np.ones(self.shape.layers)
+            keep, factors = np.empty((2, self.shape.layers))
+            _odds(self.logits, self.scaling == "inverse", keep, factors)
             masks = [
                 (np.float32(k), np.float32(c), np.float32(logit), bool(np.isfinite(logit)))
                 for k, c, logit in zip(keep, factors, self.logits, strict=True)
@@ -187,21 +227,30 @@ class Dropout(Point):
 
     def keep_gradient(self, work: Workspace) -> NDArray[np.float64]:
         """(layers,) gradient of the ELBO in `logits`, for the minibatch just seen."""
-        gradient = np.zeros(self.shape.layers)
-        keep, factor = self.keep, self._factors()
-        slopes, factors = work.by_layer(work.slopes), work.by_layer(work.factors)
-        for l, weights in enumerate(self.shape.split(self.weights)):
-            if not np.isfinite(self.logits[l]):
-                continue
-            pull = (1.0 - keep[l]) if self.scaling == "inverse" else 0.0
-            gradient[l] = _mask_slope(
-                slopes[l], factors[l], np.float32(1.0 / factor[l]), np.float32(1.0 / self.temperature), np.float32(pull)
-            )
-            squares = 0.5 * _squares(weights)[0] / self.prior_sd**2
-            moment_slope = -(1.0 - keep[l]) / keep[l] if self.scaling == "inverse" else keep[l] * (1.0 - keep[l])
-            entropy_slope = -keep[l] * (1.0 - keep[l]) * self.logits[l] * self.shape.sizes[l]
-            gradient[l] += entropy_slope - squares * moment_slope
-        return gradient
+        of_layers = work.by_layer(work.slopes), work.by_layer(work.factors), self.shape.split(self.weights), self.logits
+        told = self.shape.sizes[:-1], self.keep, self._factors()
+        return np.array([_keep_slope(*layer, self._kind()) for layer in zip(*of_layers, *told, strict=True)])
+
+    def _kind(self) -> _Kind:
+        return _Kind(self.scaling == "inverse", self.learn, float(self.temperature), float(self.prior_sd))
+
+    def walk(self, data: tuple[Any, ...], rows: Rows, paces: Sequence[Pace], keys: Sequence[Key], work: Workspace) -> tuple[Single, Any]:
+        """One step for each of `paces`, as `begin_noise` with its key, the pass and `step` take it; the same bytes.
+
+        data : the arguments of `train_pass` before its rows
+        Returns the log likelihoods of the minibatches (steps,), and how many of their samples are classified right.
+        """
+        first = self._odds()
+        if self._precisions is None:
+            self._precisions = self._of_the_prior()
+        learned = self._kind(), self._rule, self._steps, self.logits, self._first, self._second, first.keep.copy(), first.factors.copy()
+        found = np.empty(len(paces)), np.empty(len(paces), dtype=np.int64)
+        arrays = self.blocks, self.weights, self.gradient, self._precisions, self.variances
+        lengths = np.array([(p.step_size, p.correction) for p in paces], dtype=np.float32)
+        _walk(data, rows, lengths, np.array(keys), arrays, learned, work.arrays(), *found)
+        if self.learn:
+            self._steps += len(paces)
+        return found
 
     def _second_moments(self) -> list[float]:
         return [float(k * c * c) for k, c in zip(self.keep, self._factors(), strict=True)]
@@ -247,6 +296,14 @@ def _squares(layer):
     return weights, biases
 
 
+@kernel
+def _odds(logits, inverse, keep, factors):
+    """Fill in the probability of keeping an input of each layer, and what one that is kept is multiplied by."""
+    for l in range(logits.size):
+        keep[l] = 1.0 / (1.0 + math.exp(-logits[l]))
+        factors[l] = 1.0 / keep[l] if inverse else 1.0
+
+
 @single_kernel
 def _drop(factors, keep, factor):
     """Turn uniform numbers (batch, n + 1) into the factors of units, ones last."""
@@ -275,3 +332,58 @@ def _mask_slope(slopes, factors, scale, coldness, pull):
         for i in range(s.size - 1):
             total += s[i] * ((ONE - f[i] * scale) * coldness - pull)
     return total
+
+
+@kernel
+def _keep_slope(slopes, factors, weights, logit, inputs, keep, factor, kind):
+    """Derivative of the ELBO with respect to logit keep of one layer; slopes, factors (batch, inputs + 1)."""
+    if not math.isfinite(logit):
+        return 0.0
+    pull = 1.0 - keep if kind.inverse else 0.0
+    found = _mask_slope(slopes, factors, np.float32(1.0 / factor), np.float32(1.0 / kind.temperature), np.float32(pull))
+    squares = 0.5 * _squares(weights)[0] / kind.prior_sd**2
+    moment_slope = -(1.0 - keep) / keep if kind.inverse else keep * (1.0 - keep)
+    entropy_slope = -keep * (1.0 - keep) * logit * inputs
+    return found + (entropy_slope - squares * moment_slope)
+
+
+@kernel
+def _walk(data, rows, paces, keys, arrays, learned, work, energies, right):
+    """See `Dropout.walk`; `paces` (steps, 2), `keys` (steps, 2)."""
+    sizes, settings, precision, scale, x, y = data
+    blocks, weights, gradient, precisions, nothing = arrays
+    kind, rule, done, logits, first, second, keep, factors = learned
+    noise, slopes = work[5], work[6]
+    slope = np.zeros(logits.size)
+    for s in range(energies.size):
+        begin = (rows.within + s) % rows.cycle * rows.batch
+        chosen = rows.order[begin : begin + rows.batch]
+        uniforms(noise, keys[s, 0], keys[s, 1])
+        at = 0
+        for l in range(logits.size):
+            n, c = rows.batch * (sizes[l] + 1), np.float32(factors[l])
+            masks = noise[at : at + n].reshape(rows.batch, sizes[l] + 1)
+            if kind.learn and math.isfinite(logits[l]):
+                _drop_softly(masks, np.float32(logits[l]), np.float32(1.0 / kind.temperature), c)
+            else:
+                _drop(masks, np.float32(keep[l]), c)
+            at += n
+        passed = sizes, settings, precision, scale, x, y, chosen, weights, gradient, nothing, nothing
+        energies[s], right[s] = train_pass(*passed, SAMPLED, True, False, work)
+        if kind.learn:
+            at = of_weights = 0
+            for l in range(logits.size):
+                inputs, n, m = sizes[l], rows.batch * (sizes[l] + 1), (sizes[l] + 1) * sizes[l + 1]
+                of_units = slopes[at : at + n].reshape(rows.batch, inputs + 1), noise[at : at + n].reshape(rows.batch, inputs + 1)
+                layer = weights[of_weights : of_weights + m].reshape(inputs + 1, sizes[l + 1])
+                slope[l] = _keep_slope(*of_units, layer, logits[l], inputs, keep[l], factors[l], kind)
+                at += n
+                of_weights += m
+            ascend(rule, done + s + 1, logits, slope, first, second)
+            _odds(logits, kind.inverse, keep, factors)
+            at = 0
+            for l in range(logits.size):
+                m = sizes[l] * sizes[l + 1]
+                precisions[at : at + m] = np.float32(keep[l] * factors[l] * factors[l] / kind.prior_sd**2)
+                at += m + sizes[l + 1]
+        _step(blocks, weights, gradient, precisions, Pace(paces[s, 0], ZERO, paces[s, 1], ONE))

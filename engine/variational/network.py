@@ -21,7 +21,7 @@ from engine.networks.passes import ACTIVATIONS, RELU
 from engine.slices import Carried
 from engine.spec import Spec, SpecError, choice, integer, number, seed_field
 from engine.variational.dense import Dense
-from engine.variational.dropout import SCALINGS, Dropout, Point
+from engine.variational.dropout import SCALINGS, Dropout, Point, Rows
 from engine.variational.fused import FLIPOUT, LOCAL, SAMPLED, Decay, Key, Pace, Single, decay, key, normals, pace, signs
 from engine.variational.horseshoe import Horseshoe
 from engine.variational.minibatch import LIKELIHOODS, Shape, Workspace, train_pass, train_pass_by_two
@@ -347,10 +347,10 @@ class NetworkRun(Carried):
         """
         taken = self._advance_elsewhere(min(steps, self.total - self.completed), stop)
         begin = look = time.perf_counter()
+        last, at_once = self.completed + min(steps - taken, self.total - self.completed), ticket.Pace(_LOOK)
         try:
-            for _ in range(min(steps - taken, self.total - self.completed)):
-                self._step()
-                taken += 1
+            while self.completed < last:
+                taken += self._take(last - self.completed, at_once)
                 if (now := time.perf_counter()) - look > _LOOK:
                     look = now
                     if stop is not None and stop():
@@ -360,23 +360,50 @@ class NetworkRun(Carried):
             self.seconds += time.perf_counter() - begin
         return taken
 
-    def _step(self) -> None:
-        spec = self.spec
+    def _take(self, most: int, at_once: ticket.Pace) -> int:
+        """Take up to `most` steps, and how many: one, or as many as `at_once` says where one kernel takes them."""
         within = self.completed % self.steps_per_epoch
         if (within == 0 and self.batch < len(self._x)) or not self._order.size:
             self._order = self._order_of(self.completed // self.steps_per_epoch)
+        if isinstance(self.posterior, Dropout) and type(self.shape) is Shape and not isinstance(self._x, Levels):
+            return self._walk(most, at_once, within)
         step = self.completed + 1
         rows = self._order[within * self.batch : (within + 1) * self.batch]
         energy, right = self._pass(rows, step)
-        self._move(self._rule(step), energy - self._baseline, key(spec.seed, step, _WEIGHTS))
+        self._move(self._rule(step), energy - self._baseline, key(self.spec.seed, step, _WEIGHTS))
+        self._count(energy, right)
+        return 1
+
+    def _walk(self, most: int, at_once: ticket.Pace, within: int) -> int:
+        """As `_take` of dropout over dense layers: steps up to the next report, of one epoch."""
+        most = min(most, at_once.size, self._report_every - self.completed % self._report_every)
+        if self.batch < len(self._x):
+            most = min(most, self.steps_per_epoch - within)
+        steps = range(self.completed + 1, self.completed + most + 1)
+        scale, rows = len(self._x) / self.batch, Rows(self._order, self.batch, within, self.steps_per_epoch)
+        begin = time.perf_counter()
+        energies, right = self.posterior.walk(
+            (*self._settings, np.float32(scale), self._x, self._y),
+            rows,
+            [self._rule(step) for step in steps],
+            [key(self.spec.seed, step, _UNITS) for step in steps],
+            self._works[0],
+        )
+        at_once.took(most, time.perf_counter() - begin)
+        for found in zip((scale * energies).tolist(), right.tolist(), strict=True):
+            self._count(*found)
+        return most
+
+    def _count(self, energy: float, right: int) -> None:
+        """A step is over."""
         self._baseline += _BASELINE_RATE * (energy - self._baseline)
-        self.completed = step
+        self.completed += 1
         self._energy += energy
         self._right += right
         self._seen += 1
-        if step % self._report_every == 0 or self.done:
+        if self.completed % self._report_every == 0 or self.done:
             self._report()
-        if step in self._snapshot_steps:
+        if self.completed in self._snapshot_steps:
             self._keep_snapshot()
 
     def _order_of(self, epoch: int) -> NDArray[np.int64]:
@@ -388,7 +415,7 @@ class NetworkRun(Carried):
     def _rule(self, step: int) -> Pace | Decay:
         """How far step number `step` goes."""
         spec = self.spec
-        left = spec.final_step_size ** (self.completed / self.total)
+        left = spec.final_step_size ** ((step - 1) / self.total)
         if spec.optimiser == "decaying":
             return decay(step, spec.step_size * left, self.kl_weight)
         early = not spec.inclusion_epochs or self.completed < spec.inclusion_epochs * self.steps_per_epoch

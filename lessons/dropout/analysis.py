@@ -40,6 +40,7 @@ CHAINS, WARMUP, DRAWS, DEPTH = 4, 300, 500, 7  # of NUTS
 SIDE = 0.15  # of the probability, that a heap of masks must hold to be told of
 STILL = 1e-5  # outputs that differ by less are the same
 AT_DATA, IN_GAP, AT_CENTRE, FAR_AWAY = (WORDS.phrase(f"regions.{name}") for name in ("data", "gap", "centre", "far"))
+REPORTS = 100  # of a training
 SAME = 1e-4  # the mean network in single precision against a sum over masks: relative
 
 
@@ -125,6 +126,7 @@ def training(spec: DropoutSpec) -> NetworkRun:
         step_size=spec.step_size,
         inclusion_step_size=0.05,
         seed=spec.seed,
+        report_every=max(1, spec.steps // REPORTS),
     )
 
 

@@ -499,14 +499,30 @@ def test_units_that_are_never_dropped_stay_so(method):
         assert one == pytest.approx(other, abs=1e-5)
 
 
-@pytest.mark.parametrize("method,each_step", [("mc_dropout", False), ("concrete_dropout", True)])
-def test_what_the_odds_of_keeping_decide_is_worked_out_when_they_change(method, each_step, monkeypatch):
-    worked_out, of_the_prior = [], Dropout._of_the_prior
+@pytest.mark.parametrize("method,learned", [("mc_dropout", False), ("concrete_dropout", True)])
+def test_what_the_odds_of_keeping_decide_is_worked_out_when_they_change(method, learned, monkeypatch):
+    worked_out, of_the_prior, walks, walk = [], Dropout._of_the_prior, [], Dropout.walk
     monkeypatch.setattr(Dropout, "_of_the_prior", lambda self: worked_out.append(self.keep) or of_the_prior(self))
+    monkeypatch.setattr(Dropout, "walk", lambda self, *arguments: walks.append(self) or walk(self, *arguments))
     run = start_network(X, Y, hidden=(5, 4), method=method, keep=0.8, epochs=6, batch=50, seed=7)
     run.advance(run.total)
-    assert len(worked_out) == (run.total if each_step else 1)
-    np.testing.assert_array_equal(run.posterior.keep, 1.0 / (1.0 + np.exp(-run.posterior.logits)))
+    assert len(worked_out) == (len(walks) if learned else 1)
+    np.testing.assert_array_max_ulp(run.posterior.keep, 1.0 / (1.0 + np.exp(-run.posterior.logits)), 1)
+
+
+@pytest.mark.parametrize("scaling", ["inverse", "none"])
+@pytest.mark.parametrize("method", ["mc_dropout", "concrete_dropout"])
+def test_a_kernel_takes_several_steps_of_dropout_as_single_ones_are_taken(method, scaling, monkeypatch):
+    """To the byte: masks, pass, step, and the odds where they are learned; across an epoch's end and a report."""
+    settings = {"hidden": (5, 4), "keep": 0.8, "keep_inputs": 0.9, "scaling": scaling, "epochs": 5, "batch": 50, "seed": 7}
+    run, single = (start_network(X, Y, method=method, report_every=4, **settings) for _ in range(2))
+    run.advance(run.total)
+    while not single.done:
+        monkeypatch.setattr(network, "Shape", None)  # of no layers that a kernel knows
+        single.advance(1)
+    for name in ("logits", "_first", "_second", "blocks"):
+        assert getattr(run.posterior, name).tobytes() == getattr(single.posterior, name).tobytes()
+    assert np.array(run.history()).tobytes() == np.array(single.history()).tobytes()
 
 
 @pytest.mark.parametrize("samples", [1, 300])
