@@ -215,7 +215,7 @@ def _sweeps(density, rng, state, adaptation, settings, scales, rules, first, n, 
         running[0] = evaluate(density, position, gradient)
         inverse_mass, mass_root = mass_of(adaptation, settings.rows, dim)
         set_mass(inverse_mass, mass_root, scratch, density.ints, scales, rules)
-        nuts_chunk(density, rng, state, adaptation, settings, 1, one, inside)
+        nuts_chunk(density, rng, state, adaptation, settings, 1, one, inside, np.empty(0))
         log_fit = running[0] - data[3]
         for j in range(dim):
             log_fit += 0.5 * scratch[j] * position[j] ** 2

@@ -81,10 +81,8 @@ class AdaptationTrace(NamedTuple):
         return trace
 
     def write(self, c: int, done: int, adaptation: Array) -> None:
-        """Note the state of chain c after `done` transitions of its warm-up."""
+        """Note the mass of chain c after `done` transitions of its warm-up, where it was estimated then."""
         rows, dim = self.inverse_mass.shape[2:]
-        if done:
-            self.step_size_average[c, done - 1] = math.exp(adaptation[LOG_BAR])
         if done == 0 or done in self.windows:
             row = 0 if done == 0 else 1 + self.windows.index(done)
             self.inverse_mass[c, row] = adaptation[_MATRICES : _MATRICES + rows * dim].reshape(rows, dim)

@@ -38,7 +38,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from engine.kernels import fast_part, kernel, part
 from engine.samplers import adaptation as adapting
-from engine.samplers.adaptation import DONE, STEP, TOTAL, learn, mass_of
+from engine.samplers.adaptation import DONE, LOG_BAR, STEP, TOTAL, learn, mass_of
 from engine.samplers.chain import Chain, Density, Trace, evaluate
 from engine.samplers.hmc import DIVERGENCE, draw_momentum, factor_mass, kinetic_energy
 from engine.spec import SpecError
@@ -58,6 +58,7 @@ MAX_LEAVES = 2**MAX_DEPTH - 1
 JOINED, TURNED_INSIDE, DIVERGED, TURNED, TOO_DEEP = range(5)
 ENDINGS = ("joined", "turned inside the extension", "diverged", "turned", "maximum depth")
 
+NO_AVERAGES = np.empty(0)
 _LARGE = 300.0  # log weights are kept this close to the reference, so that their exponentials stay in range
 
 
@@ -239,11 +240,22 @@ class Nuts:
             final_uniform=np.full(one, np.nan),
         )
 
-    def advance(self, target: Target, settings: NutsSettings, chain: Chain, n: int, trace: Trace, inside: NutsTransitions) -> None:
-        """Run n transitions, writing rows 0..n-1 of `trace` and, when it has any, of `inside`."""
+    def advance(
+        self,
+        target: Target,
+        settings: NutsSettings,
+        chain: Chain,
+        n: int,
+        trace: Trace,
+        inside: NutsTransitions,
+        averages: Array = NO_AVERAGES,
+    ) -> None:
+        """Run n transitions, writing rows 0..n-1 of `trace` and, when they have any, of `inside` and of `averages`, the
+        average step size after each.
+        """
         if chain.adaptation.size == 0:
             self.begin(target, chain, 0)
-        nuts_chunk(*chain.arguments(target), chain.adaptation, settings, n, trace, inside)
+        nuts_chunk(*chain.arguments(target), chain.adaptation, settings, n, trace, inside, averages)
 
 
 class _Phase(NamedTuple):
@@ -374,7 +386,7 @@ class _Work(NamedTuple):
 
 
 @kernel
-def nuts_chunk(density, rng, state, adaptation, settings, n, trace, inside):
+def nuts_chunk(density, rng, state, adaptation, settings, n, trace, inside, averages):
     """Advance one chain by n transitions. `state.running[0]` is the log density at `state.position`.
 
     Random numbers in order: momentum, then the slice; for each doubling its coin and one uniform for each merge that
@@ -430,6 +442,8 @@ def nuts_chunk(density, rng, state, adaptation, settings, n, trace, inside):
             evaluations += learn(
                 density, rng, state, adaptation, settings.rows, settings.adapt_step, settings.adapt_mass, settings.target_accept, accept
             )
+        if averages.size > 0:
+            averages[i] = math.exp(adaptation[LOG_BAR])
         for j in range(position.size):
             trace.draws[i, j] = position[j]
         trace.log_density[i], trace.energy[i] = running[0], energy

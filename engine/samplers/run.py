@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from itertools import pairwise
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -156,17 +157,18 @@ class Run(Resumable):
         return type(nothing)(*(array[0] for array in nothing))
 
     def _warm_up_chain(self, c: int, first: int, n: int) -> None:
-        chain, none = self._chains[c], self._no_inside
-        chunk = n if self._adaptation is None else 1  # what it learns is written down after each transition
-        for at in range(first, first + n, chunk):
+        chain, learnt = self._chains[c], self._adaptation
+        ends = [end for end in (() if learnt is None else learnt.windows) if first < end < first + n]
+        for at, end in pairwise([first, *ends, first + n]):  # the mass is written down where it is estimated
             if self._warm_trace is None:
-                rows = Trace.empty(1, chunk, self.target.dim, self.method.records).at(0)
+                rows = Trace.empty(1, end - at, self.target.dim, self.method.records).at(0)
             else:
-                rows = self._warm_trace.at(c, slice(at, at + chunk))
-            self.method.advance(self.target, self._settings, chain, chunk, rows, none)
+                rows = self._warm_trace.at(c, slice(at, end))
+            averages = () if learnt is None else (learnt.step_size_average[c, at:end],)
+            self.method.advance(self.target, self._settings, chain, end - at, rows, self._no_inside, *averages)
             self._warmup_evaluations[c] += int(rows.gradient_evaluations.sum())
-            if self._adaptation is not None:
-                self._adaptation.write(c, at + 1, chain.adaptation)
+            if learnt is not None:
+                learnt.write(c, end, chain.adaptation)
 
     def _advance_chain(self, c: int, first: int, n: int) -> None:
         chain, rows = self._chains[c], slice(first, first + n)

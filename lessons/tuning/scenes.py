@@ -106,9 +106,9 @@ class _Detail:
             n = int(min(inside.leaves[i], STATES + 1))
             time = inside.leaf_time[i, :n]
             position = inside.leaf_position[i, :n]
-            row_of = {int(at): row for row, at in enumerate(time)}
-            came_from = np.array([row_of.get(int(at - np.sign(at)), 0) for at in time])
-            before = position[came_from]
+            by_time, neighbour = np.argsort(time), time - np.sign(time)
+            came_from = by_time[np.minimum(np.searchsorted(time, neighbour, sorter=by_time), n - 1)]
+            before = position[np.where(time[came_from] == neighbour, came_from, 0)]
             before[0] = np.nan
             error = inside.leaf_energy[i, :n] - inside.leaf_energy[i, 0]
             accept = np.nan_to_num(np.exp(-np.maximum(error, 0.0)))

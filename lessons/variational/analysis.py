@@ -189,10 +189,9 @@ def ellipses(means: Array, roots: Array, shares: Sequence[float], points: int = 
     return np.concatenate(rings, axis=1)
 
 
-def marginal_of_q(climb: Climb, row: int, coordinate: int, x: Array) -> Array:
-    """Density of one coordinate under q at a row, on the scale of the map."""
-    q = climb.fit.approximation(row)
-    mean, sd = float(q.mean[coordinate]), float(q.sd[coordinate])
+def marginals_of_q(climb: Climb, rows: NDArray[np.int64], coordinate: int, x: Array) -> Array:
+    """(rows, x) density of one coordinate under q at rows (R,), on the scale of the map."""
+    mean, sd = (values[rows, coordinate][:, None] for values in (climb.fit.mean, climb.fit.sd))
     if climb.spec.supports[coordinate] == "real":
         return np.asarray(np.exp(-0.5 * ((x - mean) / sd) ** 2) / (sd * np.sqrt(2.0 * np.pi)))
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -184,7 +184,7 @@ def _marginal(picture: Scene, climb: Climb, axis: int) -> None:
     low, high = target.view[axis]
     x = np.linspace(low, high, CURVE)
     taken, frame = frames(climb.steps, CURVES)
-    curves = np.stack([analysis.marginal_of_q(climb, after, axis, x) for after in taken])
+    curves = analysis.marginals_of_q(climb, taken, axis, x)
     fine = np.linspace(low, high, 161)
     truth = None if target.truth is None else target.truth.marginals[axis](fine)
     drawn = analysis.draws(climb.spec)[:, :, axis].ravel()

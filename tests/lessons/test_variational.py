@@ -130,7 +130,7 @@ def test_ellipses_hold_what_they_say():
 def test_a_positive_coordinate_is_log_normal_on_the_map():
     climb = analysis.simulate(BY_ID["jacobian"].replace(variant="exact"))
     x = np.linspace(1e-4, 12.0, 40_001)
-    density = analysis.marginal_of_q(climb, -1, 1, x)
+    (density,) = analysis.marginals_of_q(climb, np.array([-1]), 1, x)
     mean, sd = analysis.moments_of_q(climb.spec, climb.fit.mean[-1], climb.fit.sd[-1])
     step = x[1] - x[0]
     assert density.sum() * step == pytest.approx(1.0, abs=1e-3)
