@@ -38,15 +38,24 @@ SLUGS = [entry.slug for entry in catalogue.LESSONS]
 
 # The server writes into a file how many jobs it has. Where a file asks for it, it looks for garbage that refers to itself,
 # which Python else does once enough is made anew: what is left then is what is kept. It writes what that is: results in
-# MB, and readers who could still come back.
+# MB, and readers who could still come back; and where the threads of jobs stand, if there are any.
 COUNT_JOBS = """
-import gc, os, threading, time
+import gc, os, sys, threading, time, traceback
 from streamlit import runtime
 from app.kit import jobs
 from engine import kept
+def standing():
+    names = {{thread.ident: thread.name for thread in threading.enumerate()}}
+    for ident, frame in sys._current_frames().items():
+        if names.get(ident, "").startswith(("job", "helper")):
+            yield f"{{names[ident]}}:\\n" + "".join(traceback.format_stack(frame))
 def count():
     while True:
         if os.path.exists({path!r} + ".collect"):
+            left = [job for job in list(jobs.pool()._slots.values()) if job.active]
+            with open({path!r} + ".left", "w") as file:
+                file.write("\\n".join(f"{{job.kind}} of {{job.key!r}}: {{job.state}}" for job in left) + "\\n\\n")
+                file.writelines(standing() if left else ())
             gc.collect()
             kept._trim()
             with open({path!r} + ".kept", "w") as file:
@@ -213,6 +222,8 @@ async def soak(folder: Path, minutes: float, users: int, seed: int, rests: int =
             results, sessions = counted.with_name(f"{counted.name}.kept").read_text().split()
             say(f"{now}; {share:.1%} of a core, {REST + WATCHED:.0f} s after {tally.visits} visits")
             say(f"kept: {found.kept[-1].memory:.0f} MB, {results} MB of them results, and {sessions} readers who may come back")
+            if now.jobs:
+                say(counted.with_name(f"{counted.name}.left").read_text())
             found.wrong += left_behind(now, share)
         found.wrong += [*sorted(set(tally.faults)), *_tracebacks(server.said())]
         return found
