@@ -43,7 +43,7 @@ class Ticket(Protocol):
         """`done` of `total` units are finished."""
 
 
-NEVER = threading.Event()  # the ticket of work that nobody stops
+NEVER: Any = threading.Event()  # the ticket of work that nobody stops
 
 _held: ContextVar[Ticket | None] = ContextVar("ticket", default=None)
 _helpers = ThreadPoolExecutor(turns.machine.cores, thread_name_prefix="helper")
@@ -51,12 +51,21 @@ _helpers = ThreadPoolExecutor(turns.machine.cores, thread_name_prefix="helper")
 
 @contextmanager
 def holding(ticket: Ticket | None) -> Iterator[None]:
-    """The ticket of what is computed inside."""
+    """The ticket of what is computed inside; without one it stays that of what is computed here."""
+    if ticket is None:
+        yield
+        return
     token = _held.set(ticket)
     try:
         yield
     finally:
         _held.reset(token)
+
+
+def held() -> Ticket:
+    """The ticket of what is computed here, for what has to be handed one."""
+    ticket = _held.get()
+    return NEVER if ticket is None else ticket
 
 
 def look() -> None:

@@ -234,7 +234,9 @@ class Dropout(Point):
     def _kind(self) -> _Kind:
         return _Kind(self.scaling == "inverse", self.learn, float(self.temperature), float(self.prior_sd))
 
-    def walk(self, data: tuple[Any, ...], rows: Rows, paces: Sequence[Pace], keys: Sequence[Key], work: Workspace) -> tuple[Single, Any]:
+    def walk(
+        self, data: tuple[Any, ...], rows: Rows, paces: Sequence[Pace], keys: Sequence[Key], work: Workspace
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """One step for each of `paces`, as `begin_noise` with its key, the pass and `step` take it; the same bytes.
 
         data : the arguments of `train_pass` before its rows

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from app.kit.words import Said, say
+from engine import ticket
 from engine.judge.answers import nearest
-from engine.ticket import NEVER
 from lessons.dropout import analysis
 from lessons.dropout.spec import WORDS, DropoutSpec
 
@@ -13,7 +13,7 @@ FEW = 20  # points of the scenario that *More data* is compared with
 
 def ratios(spec: DropoutSpec) -> tuple[float, float]:
     """sd of dropout over that of the posterior, at the data and in the gap."""
-    exact, study = analysis.everywhere(spec), analysis.study(spec, NEVER)
+    exact, study = analysis.everywhere(spec), analysis.study(spec, ticket.held())
     assert study is not None
     at, gap = (
         analysis.region_sd(spec, exact.sd, name) / analysis.region_sd(spec, study.sd, name) for name in (analysis.AT_DATA, analysis.IN_GAP)

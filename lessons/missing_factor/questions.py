@@ -9,7 +9,6 @@ import numpy as np
 from app.kit.words import Said, say
 from engine import ticket
 from engine.judge.answers import mode_band
-from engine.ticket import NEVER
 from lessons.missing_factor.analysis import exact, limit, roughly, sizes_of
 from lessons.missing_factor.spec import WORDS, MissingSpec
 
@@ -35,7 +34,7 @@ def _undo_why(spec: MissingSpec) -> Said:
 
 
 def _tends(spec: MissingSpec) -> np.ndarray:
-    found = limit(spec, exact(spec, NEVER), NEVER)
+    found = limit(spec, exact(spec, ticket.held()), ticket.held())
     assert found is not None  # known without data
     return found.shares
 

@@ -11,7 +11,6 @@ from engine import ticket
 from engine.diagnostics import jackknife
 from engine.evidence import ModelProbabilities
 from engine.judge.answers import mode_band, side
-from engine.ticket import NEVER
 from lessons.occam.analysis import evidence, exact, gap_of, study
 from lessons.occam.spec import WORDS, OccamSpec
 
@@ -23,7 +22,7 @@ CLOSE = 0.02  # nats a point
 
 def counts(spec: OccamSpec) -> np.ndarray:
     """Draws at each k (K,) in the first part of the long run."""
-    return np.bincount(study(spec, NEVER).widths.ravel(), minlength=spec.highest + 1)[1:]
+    return np.bincount(study(spec, ticket.held()).widths.ravel(), minlength=spec.highest + 1)[1:]
 
 
 def known(spec: OccamSpec) -> ModelProbabilities:
@@ -57,7 +56,7 @@ class Ends(NamedTuple):
 def ends(spec: OccamSpec) -> Ends:
     """From chains with a falling prior on k, which visit all sizes: it changes neither fit nor price."""
     falling = spec.replace(prior="geometric", ratio=FALLING)
-    runs, log_prior = study(falling, NEVER), falling.log_prior()
+    runs, log_prior = study(falling, ticket.held()), falling.log_prior()
     low, high = (int(k) for k in np.flatnonzero(counts(falling) >= ENOUGH)[[0, -1]])
     here = np.stack([runs.widths == k + 1 for k in (low, high)])  # (2, chains, sweeps)
     n, fits = here.sum(axis=2), (here * runs.recording.log_likelihood[:, runs.burn :]).sum(axis=2)
@@ -84,7 +83,7 @@ def _price_why(spec: OccamSpec) -> Said:
 
 
 def _gap(spec: OccamSpec) -> tuple[float, float]:
-    return gap_of(spec, study(spec, NEVER), int(known(spec).probability.argmax()) + 1)
+    return gap_of(spec, study(spec, ticket.held()), int(known(spec).probability.argmax()) + 1)
 
 
 def _best(spec: OccamSpec) -> int:

@@ -8,10 +8,9 @@ from app.kit.text import number
 from app.kit.words import Said, say
 from datasets import powerball
 from datasets.powerball import WHITE
-from engine import urn
+from engine import ticket, urn
 from engine.judge.answers import nearest
 from engine.scores import binary_entropy
-from engine.ticket import NEVER
 from lessons.families.powerball import CUT, PRINTED, TEST, error_of
 from lessons.real_data import analysis, lottery, place, protocol
 from lessons.real_data.spec import WORDS, RealDataSpec
@@ -19,7 +18,7 @@ from lessons.real_data.spec import WORDS, RealDataSpec
 
 def held(spec: RealDataSpec) -> float:
     """Share of the test values inside the intervals."""
-    return float(analysis.studied(spec, NEVER).held.mean())
+    return float(analysis.studied(spec, ticket.held()).held.mean())
 
 
 def _held(spec: RealDataSpec) -> int:
@@ -28,8 +27,8 @@ def _held(spec: RealDataSpec) -> int:
 
 
 def _held_why(spec: RealDataSpec) -> Said:
-    learned = analysis.studied(spec.replace(noise="learned"), NEVER)
-    found = analysis.studied(spec, NEVER)
+    learned = analysis.studied(spec.replace(noise="learned"), ticket.held())
+    found = analysis.studied(spec, ticket.held())
     return say(
         held=100 * held(spec),
         test_values=len(found.held),
@@ -48,7 +47,7 @@ def _threshold(spec: RealDataSpec) -> int:
 
 
 def _threshold_why(spec: RealDataSpec) -> Said:
-    found, y = analysis.studied(spec, NEVER), analysis.problem(spec).y_test
+    found, y = analysis.studied(spec, ticket.held()), analysis.problem(spec).y_test
     threshold = analysis.best_threshold(spec)
     cost, cost_at_half = analysis.costs(spec, found.guess, y, [threshold, 0.5])
     return say(alarm_cost=spec.alarm_cost, miss_cost=spec.miss_cost, threshold=threshold, rows=len(y), cost=cost, cost_at_half=cost_at_half)

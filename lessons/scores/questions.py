@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from app.kit.words import Said, say
-from engine import scores
+from engine import scores, ticket
 from engine.judge.answers import nearest
-from engine.ticket import NEVER
 from lessons.scores import analysis
 from lessons.scores.analysis import ALPHA, Reading
 from lessons.scores.panels import SPLITS, flattery
@@ -109,7 +108,7 @@ def _explain_averaging(spec: ScoresSpec) -> Said:
 
 
 def _honest(spec: ScoresSpec) -> int:
-    found = flattery(spec, _reading(spec), NEVER)
+    found = flattery(spec, _reading(spec), ticket.held())
     mean, error = float(found.mean()), float(found.std(ddof=1) / np.sqrt(len(found)))
     return 1 if abs(mean) < 2.0 * error else 0 if mean > 0 else 2
 
@@ -122,7 +121,7 @@ def _explain_honest(spec: ScoresSpec) -> Said:
         second_cost=game.second.cost,
         second_error=game.second.error,
         splits=SPLITS,
-        rise=flattery(spec, reading, NEVER).mean(),
+        rise=flattery(spec, reading, ticket.held()).mean(),
     )
 
 

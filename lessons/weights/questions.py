@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from app.kit.words import Said, say
-from engine.ticket import NEVER
+from engine import ticket
 from lessons.weights import analysis, digits
 from lessons.weights.spec import WORDS, WeightsSpec
 from lessons.weights.training import model_of
@@ -15,7 +15,7 @@ RATIOS = (0.25, 0.7, 1.0, 1.6)
 
 def region(spec: WeightsSpec, name: str) -> analysis.Region:
     """One line of the comparison, by its name in the words."""
-    return next(line for line in analysis.compared(spec, NEVER) if line.name == analysis.REGIONS[name])
+    return next(line for line in analysis.compared(spec, ticket.held()) if line.name == analysis.REGIONS[name])
 
 
 def _outside(spec: WeightsSpec) -> int:
@@ -26,14 +26,14 @@ def _outside(spec: WeightsSpec) -> int:
 def _explain_outside(spec: WeightsSpec) -> Said:
     each = [
         WORDS.phrase("questions.outside.each", region=line.name, ratio=line.ratio, low=line.low, high=line.high)
-        for line in analysis.compared(spec, NEVER)
+        for line in analysis.compared(spec, ticket.held())
     ]
     return say(ratios="; ".join(each))
 
 
 def points_right(spec: WeightsSpec) -> tuple[float, float]:
     """Share of the points that q's and NUTS's averages get right."""
-    chains = analysis.reference(spec, NEVER).recording.draws.reshape(-1, model_of(spec).dim)
+    chains = analysis.reference(spec, ticket.held()).recording.draws.reshape(-1, model_of(spec).dim)
     return analysis.right(spec, analysis.drawn(spec)), analysis.right(spec, chains)
 
 

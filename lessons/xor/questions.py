@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from app.kit.words import Said, say
+from engine import ticket
 from engine.networks.predictive import Ensemble, probabilities
-from engine.ticket import NEVER
 from lessons.xor.chains import smallest_width, study
 from lessons.xor.learning import CELLS, CENTRE, modes, plane, predictor_of
 from lessons.xor.spec import WORDS, XorSpec
@@ -17,7 +17,7 @@ ENOUGH = 0.95
 def regions(spec: XorSpec) -> tuple[float, float, float]:
     """Mean epistemic uncertainty (nats): within 0.15 of the centre, within 0.2 of a cloud's middle, beyond 1.2."""
     points = plane(CELLS)
-    epistemic = Ensemble(predictor_of(spec), points).add(study(spec, NEVER).weights).uncertainty().epistemic
+    epistemic = Ensemble(predictor_of(spec), points).add(study(spec, ticket.held()).weights).uncertainty().epistemic
     corner = np.abs(np.abs(points) - 0.5)
     masks = (np.hypot(*points.T) < 0.15, np.hypot(*corner.T) < 0.2, np.max(np.abs(points), axis=1) > 1.2)
     centre, clouds, far = (float(epistemic[mask].mean()) for mask in masks)
@@ -47,7 +47,7 @@ def _sides(spec: XorSpec) -> tuple[float, float]:
     outside = points[np.max(np.abs(points), axis=1) > 1.0]
     predictor = predictor_of(spec)
     single = probabilities(predictor, modes(spec)[0][None], outside)[0, :, 1]
-    many = Ensemble(predictor, outside).add(study(spec, NEVER).weights).uncertainty().mean[:, 1]
+    many = Ensemble(predictor, outside).add(study(spec, ticket.held()).weights).uncertainty().mean[:, 1]
     return float(np.maximum(single, 1 - single).mean()), float(np.maximum(many, 1 - many).mean())
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from app.kit.words import Said, say
-from engine.ticket import NEVER
+from engine import ticket
 from lessons.xor_methods.proof import signed
 from lessons.xor_methods.spec import METHODS, NAMES, WORDS, MethodsSpec
 from lessons.xor_methods.study import FAR_AWAY, study
@@ -14,7 +14,7 @@ WITHIN = 3.0  # standard errors within which two answers count as the same
 
 
 def _values(spec: MethodsSpec) -> dict[str, float]:
-    seen = study(spec, NEVER)
+    seen = study(spec, ticket.held())
     return {method: float(seen.says[method].value[FAR_AWAY]) for method in METHODS}
 
 
@@ -30,14 +30,14 @@ def _surest_why(spec: MethodsSpec) -> Said:
 
 
 def _exact(spec: MethodsSpec) -> int:
-    difference, error = study(spec, NEVER).difference("hmc")
+    difference, error = study(spec, ticket.held()).difference("hmc")
     if abs(difference[FAR_AWAY]) < WITHIN * error[FAR_AWAY]:
         return 1
     return 0 if difference[FAR_AWAY] < 0 else 2
 
 
 def _exact_why(spec: MethodsSpec) -> Said:
-    difference, error = study(spec, NEVER).difference("hmc")
+    difference, error = study(spec, ticket.held()).difference("hmc")
     return say(difference=signed(difference[FAR_AWAY]), error=error[FAR_AWAY])
 
 
