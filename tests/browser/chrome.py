@@ -2,9 +2,9 @@
 
     python -m tests.browser.chrome     prints its path; installs a browser if there is none and the rights are there
 
-Looked for in this order: $CHROME, chromium, chromium-browser, google-chrome (each must answer --version), the browser
-that playwright has installed. Otherwise, as root or with passwordless sudo: Debian's package, on Ubuntu (whose
-package is a snap) playwright's.
+Looked for in this order: $CHROME, chromium-headless-shell (which takes a sixth less CPU than chromium without a window),
+chromium, chromium-browser, google-chrome (each must answer --version), the browser that playwright has installed.
+Otherwise, as root or with passwordless sudo: Debian's package, on Ubuntu (whose package is a snap) playwright's.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-NAMES = ("chromium", "chromium-browser", "google-chrome")
-APT = ["apt-get", "install", "-y", "--no-install-recommends", "chromium", "fonts-dejavu-core"]
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+PACKAGES = ("chromium-headless-shell", "chromium")  # Debian has the first since 2024
+APT = ["apt-get", "install", "-y", "--no-install-recommends", "fonts-dejavu-core"]
 PLAYWRIGHT = [sys.executable, "-m", "playwright", "install", "--with-deps", "chromium"]
 
 
@@ -36,7 +37,10 @@ def install() -> str | None:
         return None
     if _distribution() == "debian":
         subprocess.run([*rights, "apt-get", "update", "-q"], stdout=sys.stderr, check=False)
-        subprocess.run([*rights, *APT], stdout=sys.stderr, check=False)
+        for package in PACKAGES:
+            subprocess.run([*rights, *APT, package], stdout=sys.stderr, check=False)
+            if found := find():
+                return found
     else:
         subprocess.run(PLAYWRIGHT, stdout=sys.stderr, check=False)
     return find()
