@@ -41,6 +41,7 @@ CHAINS = 4
 KEPT, WARMUP = 200, 150  # states of each chain on the stage
 PIECE = 50  # transitions between two looks at the ticket
 DRAWN = 200  # networks drawn from q, and masks
+FEW = 2  # networks of the ensemble in the first picture
 CHECKPOINTS = np.array([1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377, CHAINS * KEPT])
 EDGES = np.array([0.0, 0.15, 0.35, 0.6, 0.9, 1.2, 1.6, 2.0, 2.5, np.inf])  # of the classes of distance
 FEWEST = 3  # cells in a class of distance
@@ -215,8 +216,8 @@ def sampled(spec: MethodsSpec, method: str, run: Sampler) -> Found:
 
 
 class Board:
-    """All six methods on one data set, as one job that goes on where it stopped, for whoever needs it: the quick ones
-    first, then the chains.
+    """All six methods on one data set, as one job that goes on where it stopped, for whoever needs it: the first networks
+    of the ensemble, then the quick methods, then the chains.
 
     found : method → its networks, as far as they are there
     """
@@ -224,18 +225,23 @@ class Board:
     def __init__(self, spec: MethodsSpec):
         self.spec = learning(spec)
         self.found: dict[str, Found] = {}
+        self._few = False  # of the ensemble only the first networks are there
         self._lock = Lock()
         self._run: Sampler | None = None
 
     @property
     def done(self) -> bool:
-        return len(self.found) == len(FITTED) + len(SAMPLERS)
+        return len(self.found) == len(FITTED) + len(SAMPLERS) and not self._few
 
     def advance(self, stop: Stop) -> None:
         """Go on until one more is there, or until `stop()`."""
         with self._lock:
-            method = next((method for method in (*FITTED, *SAMPLERS) if method not in self.found), None)
+            method = "ensemble" if self._few else next((method for method in (*FITTED, *SAMPLERS) if method not in self.found), None)
             if method is None:
+                return
+            self._few = method == "ensemble" and method not in self.found and self.spec.members > FEW
+            if self._few:
+                self.found[method] = fitted(self.spec.replace(members=FEW), method)
                 return
             if method in FITTED:
                 self.found[method] = fitted(self.spec, method)

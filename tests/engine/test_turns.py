@@ -401,6 +401,14 @@ def test_the_ticket_stops_helpers_too():
         ticket.each(look, range(100))
 
 
+def test_work_that_is_handed_no_ticket_keeps_the_one_it_is_done_for():
+    with ticket.holding(Stopped()), ticket.holding(None), pytest.raises(InterruptedError):
+        ticket.look()
+    with ticket.holding(None):
+        assert ticket.held() is ticket.NEVER
+        ticket.look()
+
+
 def test_who_waits_for_a_lock_hands_its_turn_to_the_holder():
     """One core: a picture waits for what a check holds, and the check would never get a turn beside it."""
     cores, lock = Turns(1), ticket.Lock()

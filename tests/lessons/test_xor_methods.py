@@ -218,11 +218,22 @@ def test_too_few_networks_are_no_pass(seen, board):
 def test_the_quickest_comes_first_and_the_last_picture_is_the_scene():
     spec, job = BY_ID["few"].replace(seed=20), Job()  # a board that no other test has filled
     last = scenes.grow(spec, job)
-    assert len(job.blobs) == 6 and all(len(blob) < MOST_BYTES for blob in job.blobs)
+    assert len(job.blobs) == 7 and all(len(blob) < MOST_BYTES for blob in job.blobs)
     first, _ = decode(job.blobs[0])
     waiting = [panel["title"] for panel in first["panels"] if panel["title"].endswith("…")]
     assert len(waiting) == 5 and not any("Ensemble" in title for title in waiting)
     assert last == scenes.scene(spec, None) == job.blobs[-1], "made once and kept"
+
+
+def test_the_first_networks_of_the_ensemble_go_ahead():
+    board = analysis.Board(BY_ID["few"].replace(seed=21))
+    board.advance(NEVER.is_set)
+    first = board.found["ensemble"]
+    assert first.draws == analysis.FEW < board.spec.members and not board.done
+    board.advance(NEVER.is_set)
+    whole = board.found["ensemble"]
+    assert set(board.found) == {"ensemble"} and whole.draws == board.spec.members
+    np.testing.assert_array_equal(whole.parts[0][2][: analysis.FEW], first.parts[0][2])
 
 
 def test_a_stopped_board_goes_on_where_it_was():
