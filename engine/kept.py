@@ -19,13 +19,13 @@ import threading
 import time
 import types
 import weakref
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable
 from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 
-from engine import settings
+from engine import settings, turns
 from engine.ticket import Lock
 
 MEGABYTE = 1_000_000
@@ -34,6 +34,7 @@ SHARED = 4096  # bytes from which a buffer is known by itself: several results t
 MOST = 20_000  # objects that are looked at to weigh one result; of what is left each counts as an atom
 ATOM = 32  # bytes
 FEW = 1000  # objects, weighed in about a millisecond
+LATER = 30  # results at most that are kept unweighed, while somebody waits for a picture
 TURNOVER = 32 * MEGABYTE  # kept and thrown out, after which freed memory is given back to the system
 
 P = ParamSpec("P")
@@ -48,16 +49,16 @@ _STRANGERS = frozenset({"numba", "llvmlite", "threading", "_thread", "concurrent
 
 class Weight:
     """What a result takes: `small` bytes of its own, and `buffers` {id: bytes}, each of which others may hold too.
-    `looked` is at how many objects.
+    `looked` is at how many objects. Without a value it is nothing.
     """
 
     __slots__ = ("buffers", "looked", "small")
 
-    def __init__(self, value: Any):
+    def __init__(self, value: Any = _MISSING):
         self.small = 0
         self.buffers: dict[int, int] = {}
         seen: set[int] = set()
-        todo = [value]
+        todo = [] if value is _MISSING else [value]
         while todo and len(seen) < MOST:
             with contextlib.suppress(Exception):  # anything may refuse to be looked at: on with the next
                 self._look(todo, seen)
@@ -141,11 +142,14 @@ def _give_back() -> Callable[[], object]:
 _trim = _give_back()
 
 
+_UNKNOWN = Weight()  # of what has not been weighed yet
+
+
 class _Entry:
     __slots__ = ("used", "value", "weighed", "weight")
 
-    def __init__(self, value: Any, weight: Weight):
-        self.value, self.weight = value, weight
+    def __init__(self, value: Any):
+        self.value, self.weight = value, _UNKNOWN
         self.weighed = time.monotonic()
         self.used = self.weighed + AGAIN  # whoever had it made goes on with it
 
@@ -164,6 +168,9 @@ class Store:
 
     A value may go on growing: it is weighed again now and then when it is used. One that was thrown out, or is heavier
     than the budget, is found again as long as somebody else holds it: nobody begins anew what others are at.
+
+    To weigh takes a millisecond, to make room and give memory back now and then thirty. A picture that somebody waits
+    for does not wait for that: see `settle`.
     """
 
     def __init__(self, budget: int):
@@ -173,6 +180,7 @@ class Store:
         self._buffers: dict[int, list[int]] = {}  # how many entries hold each, and its bytes
         self._in_use: weakref.WeakValueDictionary[Hashable, Any] = weakref.WeakValueDictionary()
         self._making: dict[Hashable, _Making] = {}
+        self._later: deque[tuple[Hashable, _Entry]] = deque()  # to be weighed
         self._turnover = 0
         self._door = threading.Lock()
 
@@ -191,7 +199,7 @@ class Store:
                     entry.weighed = entry.used
         if entry is not None:
             if due:
-                self._weigh_again(key, entry)
+                self._weigh(key, entry)
             return entry.value
         value = self._in_use.get(key, _MISSING)
         if value is _MISSING:
@@ -201,23 +209,20 @@ class Store:
 
     def put(self, key: Hashable, value: Any) -> None:
         """Keep `value`, unless it is heavier than the budget."""
-        weight = Weight((key, value))
+        entry = _Entry(value)
         with self._door:
             dropped = [self._take(key)] if key in self._entries else []
             with contextlib.suppress(TypeError):  # of some kinds nobody can tell whether they are in use
                 self._in_use[key] = value
-            if weight.bytes <= self.budget:
-                self._entries[key] = _Entry(value, weight)
-                self._add(weight)
-                dropped += self._fit()
-            self._turnover += weight.bytes
-            due = self._turnover > TURNOVER
-            if due:
-                self._turnover = 0
+            self._entries[key] = entry
         del dropped  # not behind the door: what goes with it may take a while
-        if due:
-            self._weigh_used()
-            _trim()
+        self._weigh(key, entry)
+
+    def settle(self) -> None:
+        """Weigh what was put or used for a picture that somebody waited for."""
+        while self._later:
+            with contextlib.suppress(IndexError):  # another thread took the last one
+                self._weigh_now(*self._later.popleft())
 
     def make(self, key: Hashable, make: Callable[[], R]) -> R:
         """The value under `key`, made if need be: by one of those who ask for it together, while the others wait. What
@@ -252,6 +257,35 @@ class Store:
                 self._in_use.pop(key, None)
         del dropped
 
+    def _weigh(self, key: Hashable, entry: _Entry) -> None:
+        """Now, and what is left from before; or later, in a thread that makes a first picture."""
+        claim = turns.held()
+        if claim is not None and claim.rank == turns.FIRST and len(self._later) < LATER:
+            self._later.append((key, entry))
+            return
+        self.settle()
+        self._weigh_now(key, entry)
+
+    def _weigh_now(self, key: Hashable, entry: _Entry) -> None:
+        """Weigh an entry, make room, and now and then give memory back."""
+        weight = Weight((key, entry.value))
+        with self._door:
+            if self._entries.get(key) is not entry:
+                return
+            if entry.weight is _UNKNOWN:
+                self._turnover += weight.bytes
+            self._add(weight)
+            self._remove(entry.weight)
+            entry.weight = weight
+            dropped = [self._take(key)] if weight.bytes > self.budget else self._fit()
+            due = self._turnover > TURNOVER
+            if due:
+                self._turnover = 0
+        del dropped
+        if due:
+            self._weigh_used()
+            _trim()
+
     def _weigh_used(self) -> None:
         """Weigh again what was used since it was weighed: what is worked out on demand is not there at first. Only what
         is weighed quickly; arrays are what makes results grow, not the number of their objects.
@@ -263,18 +297,7 @@ class Store:
             ]
         for key, entry in used:
             entry.weighed = now
-            self._weigh_again(key, entry)
-
-    def _weigh_again(self, key: Hashable, entry: _Entry) -> None:
-        weight = Weight((key, entry.value))
-        with self._door:
-            if self._entries.get(key) is not entry:
-                return
-            self._add(weight)
-            self._remove(entry.weight)
-            entry.weight = weight
-            dropped = self._fit()
-        del dropped
+            self._weigh_now(key, entry)
 
     def _fit(self) -> list[_Entry]:
         """Throw out until the budget is kept; returns what was thrown out."""

@@ -338,9 +338,12 @@ class Pool:
                 job._begin()
                 with holding(job), slices.at(self._elsewhere(job)):
                     result = function(*arguments, job)
-            self._take(job, result, keep)
+                self._take(job, result, keep)
         except BaseException as error:  # also SystemExit: whatever ends a job, the page says so and waits no longer
             self._fail(job, error)
+        if job.claim.rank == turns.FIRST:
+            time.sleep(REST)
+        self.shelf.settle()
 
     def _elsewhere(self, job: Job) -> There | None:
         return None if self.cluster is None else There(self.cluster, job.claim)

@@ -16,9 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from engine import kept, ticket
-from engine.kept import MEGABYTE, Store, Weight
+from engine import kept, ticket, turns
+from engine.kept import LATER, MEGABYTE, Store, Weight
 from engine.targets import banana
+from engine.turns import FIRST, Claim, Turns
 
 KB = 1000
 
@@ -146,6 +147,25 @@ def test_what_grows_is_weighed_again(monkeypatch: pytest.MonkeyPatch):
     assert made.get("grown") is grown and 800 * KB < made.bytes < 810 * KB
     grown.parts.append(block(300))
     assert made.get("grown") is grown and made.get("other") is None and 600 * KB < made.bytes < 610 * KB
+
+
+def test_what_a_first_picture_keeps_is_weighed_once_it_is_there():
+    made = Store(MEGABYTE)
+    with turns.turn(Claim(Turns(1), FIRST)):
+        made.put("a", block(300))
+        made.put("too heavy", bytes(1001 * KB))
+        assert made.get("a") is not None and made.bytes == 0
+    made.settle()
+    assert made.get("a") is not None and made.get("too heavy") is None and 300 * KB < made.bytes < 305 * KB
+    with turns.turn(Claim(Turns(1), FIRST)):
+        for number in range(LATER + 1):
+            made.put(number, bytes(20 * KB))
+        assert made.bytes > LATER * 20 * KB, "not any number of them"
+        made.put("b", block(500))
+    made.put("c", 1)  # whoever comes next
+    assert len(made) < LATER + 3 and made.bytes <= MEGABYTE
+    made.forget()
+    assert made.bytes == 0 == len(made)
 
 
 def test_what_its_maker_goes_on_with_is_weighed_again_too(monkeypatch: pytest.MonkeyPatch):

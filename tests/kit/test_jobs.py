@@ -185,6 +185,20 @@ def test_a_job_leaves_the_machine_to_its_first_picture(monkeypatch: pytest.Monke
     pool.close()
 
 
+def test_what_a_picture_keeps_is_weighed_after_it():
+    shelf = Store(10**6)
+    pool = Pool(Turns(1), shelf=shelf)
+    try:
+        job = pool.submit(("a", "scene"), "picture", lambda ticket: shelf.put("run", bytes(10_000)) or "made", rank=turns.FIRST)
+        assert job.wait(5) and shelf.bytes == 0
+        end = time.monotonic() + 5
+        while shelf.bytes < 10_000 and time.monotonic() < end:
+            time.sleep(0.01)
+        assert shelf.get("run") is not None and shelf.bytes > 10_000
+    finally:
+        pool.close()
+
+
 def test_the_more_readers_wait_the_fewer_looks_each_takes(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(jobs, "LOOKS", 2.0)
     pool, gate = Pool(Turns(1), waiting_limit=9, shelf=Store(1000)), threading.Event()
