@@ -242,10 +242,10 @@ class Dropout(Point):
         data : the arguments of `train_pass` before its rows
         Returns the log likelihoods of the minibatches (steps,), and how many of their samples are classified right.
         """
-        first = self._odds()
+        odds = self._odds()
         if self._precisions is None:
             self._precisions = self._of_the_prior()
-        learned = self._kind(), self._rule, self._steps, self.logits, self._first, self._second, first.keep.copy(), first.factors.copy()
+        learned = self._kind(), self._rule, self._steps, self.logits, self._first, self._second, odds.keep.copy(), odds.factors.copy()
         found = np.empty(len(paces)), np.empty(len(paces), dtype=np.int64)
         arrays = self.blocks, self.weights, self.gradient, self._precisions, self.variances
         lengths = np.array([(p.step_size, p.correction) for p in paces], dtype=np.float32)
