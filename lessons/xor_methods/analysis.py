@@ -132,8 +132,8 @@ def _same_width(spec: MethodsSpec, method: str, theta: Array, gradients: float, 
     return Found(spec, method, (part,), chains, draws, width, round(gradients), seconds)
 
 
-def fitted(spec: MethodsSpec, method: str) -> Found:
-    """The networks of a quick method: "ensemble", "dropout" or "advi"."""
+def fitted(spec: MethodsSpec, method: str, members: int | None = None) -> Found:
+    """The networks of a quick method: "ensemble", of which `members` may be the first ones only, "dropout" or "advi"."""
     x, y = data_of(spec)
     model, begin = model_of(spec), time.perf_counter()
     if method == "advi":
@@ -146,7 +146,7 @@ def fitted(spec: MethodsSpec, method: str) -> Found:
             trained = dropped(spec)
             theta, cost = dropout_draws(model, trained.theta, spec.keep, DRAWN, spec.seed), trained.gradient_evaluations
         else:
-            run = EnsembleRun(model, x, y, training(spec), members=spec.members, every=spec.epochs)
+            run = EnsembleRun(model, x, y, training(spec), members=members or spec.members, every=spec.epochs)
             run.advance(run.total)
             theta, cost = run.draws(), sum((one.gradient_evaluations for one in run.trained()), 0.0)
     return _same_width(spec, method, theta[None], cost, time.perf_counter() - begin)
@@ -241,7 +241,7 @@ class Board:
                 return
             self._few = method == "ensemble" and method not in self.found and self.spec.members > FEW
             if self._few:
-                self.found[method] = fitted(self.spec.replace(members=FEW), method)
+                self.found[method] = fitted(self.spec, method, FEW)
                 return
             if method in FITTED:
                 self.found[method] = fitted(self.spec, method)
