@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import random
+import signal
 import sys
 import tempfile
 import time
@@ -271,6 +272,7 @@ def main() -> int:
     arguments.add_argument("--users", type=int, default=10)
     arguments.add_argument("--seed", type=int, default=1)
     given = arguments.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the server ends with it
     with tempfile.TemporaryDirectory() as folder:
         found = asyncio.run(soak(Path(folder), given.minutes, given.users, given.seed, RESTS, _say))
     slopes = {"with readers": growth([*found.looks, found.rests[-1]]), "from rest to rest": growth_between_rests(found.kept)}
