@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from engine import ticket
 from engine.targets.target import Target
 
 Array = NDArray[np.float64]
@@ -134,7 +135,7 @@ class Simulated:
     def draw(self, n: int, rng: Rng) -> tuple[Array, Sequence[Any]]:
         """See `Model`."""
         theta = np.ascontiguousarray(self.prior(n, rng), dtype=np.float64)
-        return theta, [self.simulate(row, rng) for row in theta]
+        return theta, [self.simulate(row, rng) for row in ticket.looking(theta)]
 
     def target(self, data: Any, fault: str = "") -> Target:
         """See `Model`."""
@@ -143,6 +144,6 @@ class Simulated:
     def values(self, theta: Array, data: Sequence[Any]) -> Array:
         """See `Model`."""
         logs = np.empty(theta.shape[:-1])
-        for i, (rows, seen) in enumerate(zip(theta, data, strict=True)):
+        for i, (rows, seen) in enumerate(zip(ticket.looking(theta), data, strict=True)):
             logs[i] = self.posterior(seen).log_density_many(rows.reshape(-1, theta.shape[-1])).reshape(rows.shape[:-1])
         return np.concatenate([theta, logs[..., None]], axis=-1)

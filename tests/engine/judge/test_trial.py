@@ -11,7 +11,7 @@ from scipy import stats
 
 import datasets
 import engine
-from engine import spike_and_slab, targets
+from engine import spike_and_slab, targets, ticket
 from engine.judge import (
     Kernel,
     Known,
@@ -215,3 +215,14 @@ def test_network_models_simulate_what_their_likelihood_says() -> None:
     p = engine.networks.predictive.probabilities(network, theta, x)[:, :, 1]
     z = (np.asarray(y) - p).sum(axis=0) / np.sqrt((p * (1.0 - p)).sum(axis=0))
     assert np.abs(z).max() < 4.5
+
+
+def test_worlds_that_nobody_waits_for_are_not_drawn():
+    """Neither their data, which a function of Python throws, nor the densities, each of another target."""
+    model, rng, gone = coin(), np.random.default_rng(1), threading.Event()
+    states = model.draw(3, rng)
+    gone.set()
+    with ticket.holding(gone), pytest.raises(InterruptedError):  # type: ignore[arg-type]
+        model.draw(3, rng)
+    with ticket.holding(gone), pytest.raises(InterruptedError):  # type: ignore[arg-type]
+        model.values(*states)
