@@ -220,9 +220,12 @@ class Store:
 
     def settle(self) -> None:
         """Weigh what was put or used for a picture that somebody waited for."""
-        while self._later:
-            with contextlib.suppress(IndexError):  # another thread took the last one
-                self._weigh_now(*self._later.popleft())
+        while True:
+            try:
+                key, entry = self._later.popleft()
+            except IndexError:
+                return
+            self._weigh_now(key, entry)
 
     def make(self, key: Hashable, make: Callable[[], R]) -> R:
         """The value under `key`, made if need be: by one of those who ask for it together, while the others wait. What

@@ -338,11 +338,11 @@ class Pool:
                 job._begin()
                 with holding(job), slices.at(self._elsewhere(job)):
                     result = function(*arguments, job)
-                self._take(job, result, keep)
+                self._take(job, result, keep)  # in its turn: what a first picture keeps is not weighed yet
         except BaseException as error:  # also SystemExit: whatever ends a job, the page says so and waits no longer
             self._fail(job, error)
         if job.claim.rank == turns.FIRST:
-            time.sleep(REST)
+            time.sleep(REST)  # it is sent and drawn meanwhile
         self.shelf.settle()
 
     def _elsewhere(self, job: Job) -> There | None:

@@ -41,7 +41,7 @@ class Method(Protocol):
     """What a sampler offers: see `Metropolis` and `Hmc`.
 
     One that tunes itself also has `begin(target, chain, warmup) -> evaluations spent`, called once before the first
-    transition: see `Nuts`.
+    transition, and `advance` writes down what it has learnt where it is told to: see `Nuts`.
     """
 
     name: ClassVar[str]

@@ -225,26 +225,26 @@ class Board:
     def __init__(self, spec: MethodsSpec):
         self.spec = learning(spec)
         self.found: dict[str, Found] = {}
-        self._few = False  # of the ensemble only the first networks are there
         self._lock = Lock()
         self._run: Sampler | None = None
 
     @property
     def done(self) -> bool:
-        return len(self.found) == len(FITTED) + len(SAMPLERS) and not self._few
+        return self._next() is None
+
+    def _next(self) -> str | None:
+        """The method that is made next: one that is not there, or an ensemble of which only the first networks are."""
+        few = "ensemble" in self.found and self.found["ensemble"].draws < self.spec.members
+        return "ensemble" if few else next((method for method in (*FITTED, *SAMPLERS) if method not in self.found), None)
 
     def advance(self, stop: Stop) -> None:
         """Go on until one more is there, or until `stop()`."""
         with self._lock:
-            method = "ensemble" if self._few else next((method for method in (*FITTED, *SAMPLERS) if method not in self.found), None)
+            method = self._next()
             if method is None:
                 return
-            self._few = method == "ensemble" and method not in self.found and self.spec.members > FEW
-            if self._few:
-                self.found[method] = fitted(self.spec, method, FEW)
-                return
             if method in FITTED:
-                self.found[method] = fitted(self.spec, method)
+                self.found[method] = fitted(self.spec, method, None if method in self.found else FEW)
                 return
             self._run = self._run or sampler(self.spec, method, KEPT, WARMUP, self.spec.seed)
             while not self._run.done:

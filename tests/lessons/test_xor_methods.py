@@ -9,6 +9,7 @@ import pytest
 
 from app.kit import badge
 from app.kit.player.scene import decode
+from engine import ticket
 from engine.judge import proofs
 from engine.judge.plant import SHIFTED, STUCK, planted
 from engine.networks.predictive import decompose
@@ -230,6 +231,10 @@ def test_the_first_networks_of_the_ensemble_go_ahead():
     board.advance(NEVER.is_set)
     first = board.found["ensemble"]
     assert first.draws == analysis.FEW < board.spec.members and not board.done
+    stopped = Job(most=0)
+    with ticket.holding(stopped), pytest.raises(InterruptedError):
+        board.advance(NEVER.is_set)
+    assert board.found["ensemble"] is first and not board.done, "whoever comes next has the others made"
     board.advance(NEVER.is_set)
     whole = board.found["ensemble"]
     assert set(board.found) == {"ensemble"} and whole.draws == board.spec.members
