@@ -272,10 +272,12 @@ def _words(made: Scene, spec: DropoutSpec, passes: Passes, exact: Exact, probed:
     average = np.cumsum(passes.at_probe) / count
     name = "z(x*)" if spec.classifies else "f(x*)"
     times = "(1/p) ×" if spec.scaling == "inverse" else "1 (forgotten: 1/p) ×"
-    made.readout("kept", WORDS.phrase("stage.kept_card", units=spec.units, keep=keep), n=count, kept=kept)
+    asked = spec.method == "concrete_dropout"  # where p ends
+    made.readout("kept", WORDS.phrase("stage.kept_card", units=spec.units, keep=keep), withheld=asked, n=count, kept=kept)
     made.readout(
         "sum",
         f"{name} = b + {times} Σ kept mⱼhⱼ = {bias:.3f} + {factor:.3g} × {{sum:.3f}} = {{value:.3f}}",
+        withheld=asked,
         sum=(passes.at_probe - bias) / factor,
         value=passes.at_probe,
     )
@@ -287,13 +289,14 @@ def _words(made: Scene, spec: DropoutSpec, passes: Passes, exact: Exact, probed:
     low, high, below = analysis.widest_gap(*probed)
     if high - low > sd:
         made.readout("heaps", WORDS.phrase("stage.heaps_card", below=100 * below, low=low, high=high))
-    if spec.method == "concrete_dropout":
+    if asked:
         inputs = analysis.keeps(spec)[0]
-        made.readout("learned", WORDS.phrase("stage.learned_card", keep=keep, inputs=inputs))
+        made.readout("learned", WORDS.phrase("stage.learned_card", keep=keep, inputs=inputs), withheld=True)
     if not spec.classifies:
         scaled, plain = analysis.weight_decay(spec)
         share_of = "2pσ²n" if spec.scaling == "inverse" else "2σ²n, times p"
-        made.readout("decay", WORDS.phrase("stage.decay_card", sd=spec.prior_sd, share=share_of, scaled=scaled, plain=plain))
+        words = WORDS.phrase("stage.decay_card", sd=spec.prior_sd, share=share_of, scaled=scaled, plain=plain)
+        made.readout("decay", words, withheld=asked)
     if study is not None:
         at = int(np.argmin(((analysis.places(spec) - analysis.probe(spec)) ** 2).sum(axis=1)))
         what = WORDS.phrase("stage.class_1") if spec.classifies else "f"

@@ -538,3 +538,11 @@ def test_the_page_of_the_digits_names_what_is_wrong_in_a_link():
     told = " ".join(warning.value for warning in app.warning)
     assert not app.exception and "images" in told and "hidden" in told
     assert app.session_state["visit/dropout"].spec == DropoutSpec(data="digits")
+
+
+def test_no_card_says_where_p_ends_before_the_prediction_is_locked():
+    header, _ = decode(scenes.scene(BY_ID["concrete"], None))
+    told = {line["id"] for line in header["readouts"] if not line.get("held")}
+    assert {"kept", "sum", "learned", "decay"} & told == set()
+    header, _ = decode(scenes.scene(BY_ID["passes"], None))
+    assert all(not line.get("held") for line in header["readouts"]), "where p is given it is no secret"
