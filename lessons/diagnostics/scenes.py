@@ -318,6 +318,7 @@ def _arithmetic(picture: Scene, spec: DiagnosticsLesson, values: Array, name: st
         "classic",
         WORDS.phrase("stage.classic_card"),
         show=phase["rhat"],
+        withheld=True,  # asked is what it comes to: a part of the run says much of that
         n=so_far.count,
         m=np.maximum(so_far.count - 1, 0),
         w=so_far.within,
@@ -328,6 +329,7 @@ def _arithmetic(picture: Scene, spec: DiagnosticsLesson, values: Array, name: st
         "today",
         WORDS.phrase("stage.today_card"),
         show=phase["rhat"],
+        withheld=True,
         n=now.at.astype(np.int32),
         r=now.rhat,
         bulk=now.ess_bulk,
@@ -339,7 +341,7 @@ def _arithmetic(picture: Scene, spec: DiagnosticsLesson, values: Array, name: st
 
 def _words(picture: Scene, spec: DiagnosticsLesson, values: Array, name: str, now: Running) -> None:
     so_far = analysis.classic(spec)
-    picture.say(WORDS.phrase("stage.said"), r=now.rhat, c=so_far.rhat, bulk=now.ess_bulk)
+    picture.say(WORDS.phrase("stage.said"), withheld=True, r=now.rhat, c=so_far.rhat, bulk=now.ess_bulk)
     picture.table(
         {
             **{f"{name}, chain {c + 1}": series for c, series in enumerate(values)},

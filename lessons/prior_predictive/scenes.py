@@ -256,7 +256,8 @@ def _compare(spec: PriorSpec) -> Scene:
         parts = ", ".join(f"{counted('unit', COMPARED[row + i][0])} {{s{i}:.3g}}" for i in range(3))
         line = WORDS.phrase("stage.size_card", layers=counted("layer", COMPARED[row][1]), a=spec.at_a, parts=parts)
         known = ", ".join(number(sd) for sd in sds[row : row + 3] if sd is not None)
-        picture.readout(name, f"{line}; {WORDS.phrase('stage.exactly', sizes=known)}" if known else line, **values)
+        words = f"{line}; {WORDS.phrase('stage.exactly', sizes=known)}" if known else line
+        picture.readout(name, words, withheld=True, **values)  # asked is how the sizes compare
     divisor = WORDS.phrase(f"stage.divisor_{spec.scaling}")
     sds_of_prior = {"weight_sd": spec.weight_sd, "bias_sd": spec.bias_sd, "out_sd": spec.out_sd}
     picture.readout("weights", WORDS.phrase("stage.prior_card", divisor=divisor, **sds_of_prior))

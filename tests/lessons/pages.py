@@ -74,6 +74,11 @@ def lacks(first: bytes, whole: bytes) -> dict[str, set[str]]:
     return {panel["id"]: new - old for panel, old, new in zip(after["panels"], *roles, strict=True) if new - old}
 
 
+def in_view(picture: bytes) -> set[str]:
+    """The lines of the card that stand there while the stage waits for a prediction, by their ids."""
+    return {line["id"] for line in decode(picture)[0]["readouts"] if not line.get("held")}
+
+
 def goes_on_from_disk(learning: Callable[[], Watched], whole: Watched, monkeypatch: pytest.MonkeyPatch) -> tuple[State, State]:
     """The ends of the training that `learning` gives to all who ask, killed after two looks, and of `whole`, its like that was
     not. Asserts that the first has the looks that it had, ends with the weights of the other, and is not trained again.

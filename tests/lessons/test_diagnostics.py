@@ -27,7 +27,7 @@ from lessons.diagnostics.spec import (
     VIEWS,
     DiagnosticsLesson,
 )
-from tests.lessons.pages import MOST_BYTES, NEVER, Job, module, page, says, verdicts
+from tests.lessons.pages import MOST_BYTES, NEVER, Job, in_view, module, page, says, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
 
@@ -414,3 +414,8 @@ def test_a_wrong_link_is_named_and_the_page_still_works():
     text = " ".join(warning.value for warning in app.warning)
     assert "thin" in text and "sampler" in text
     assert not app.exception
+
+
+def test_no_card_tells_r_hat_before_the_prediction_is_locked():
+    assert in_view(scenes.scene(BY_ID["two-modes"])) == {"draw", "within", "between"}
+    assert all(line.get("held") for line in decode(scenes.scene(BY_ID["two-modes"]))[0]["say"])

@@ -14,7 +14,7 @@ from engine.networks.prior import ACTIVATIONS
 from engine.spec import SpecError
 from lessons.prior_predictive import analysis, evidence, questions, scenes
 from lessons.prior_predictive.spec import SCENARIOS, STANDARD, THESIS, WIDER, PriorSpec
-from tests.lessons.pages import MOST_BYTES, NEVER, Job, page, says, verdicts
+from tests.lessons.pages import MOST_BYTES, NEVER, Job, in_view, page, says, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
 SHORT = THESIS.replace(tries=20_000)
@@ -370,3 +370,7 @@ def test_a_wrong_link_is_named_and_the_page_still_works():
     text = " ".join(warning.value for warning in app.warning)
     assert "width" in text and "view" in text
     assert not app.exception
+
+
+def test_no_card_compares_sizes_before_the_prediction_is_locked():
+    assert in_view(scenes.scene(BY_ID["same-weights"], None)) == {"weights"}
