@@ -30,6 +30,9 @@ class Course:
     """The beliefs of a spec before any data and after each observation: lists of n + 1.
 
     shown : with the mistake, if one is made; exact : without
+    log_evidence : of the observations so far, under the prior: the sum of the log predictive of each when it came
+    rival_log_evidence : the same under the rival prior
+    best : maximum likelihood estimate of the unknown shown; NaN where there is none
     """
 
     spec: ConjugateLesson
@@ -37,6 +40,9 @@ class Course:
     exact: tuple[Belief, ...]
     shown: tuple[Belief, ...]
     rival: tuple[Belief, ...]
+    log_evidence: Array
+    rival_log_evidence: Array
+    best: Array
 
     @property
     def prior(self) -> Belief:
@@ -62,11 +68,6 @@ class Course:
         return np.concatenate([[0.0], np.cumsum(self.x)])
 
     @lazy
-    def log_evidence(self) -> Array:
-        """(steps,) of the observations so far, under the prior: the sum of the log predictive of each when it came."""
-        return _running(self.exact, self.x)
-
-    @lazy
     def fair(self) -> tuple[Array, Array]:
         """Of a fair coin after each flip, (steps,) both: the two-sided exact p-value, and the Bayes factor of r = ½ against
         the prior.
@@ -80,22 +81,12 @@ class Course:
         p = np.where(2 * fewer == n, 1.0, 2.0 * stats.binom.cdf(fewer, n, 0.5))
         return np.asarray(p), np.exp(np.clip(-n * np.log(2.0) - self.log_evidence, -80.0, 80.0))
 
-    @lazy
-    def rival_log_evidence(self) -> Array:
-        """(steps,) the same under the rival prior."""
-        return _running(self.rival, self.x)
-
-    @lazy
-    def best(self) -> Array:
-        """(steps,) maximum likelihood estimate of the unknown shown; NaN where there is none."""
-        return np.array([most_likely(self.spec, self.x[:k]) for k in range(self.steps)])
-
     def grid_point(self) -> float:
         """Where the card evaluates the posterior density: the observed share, away from the ends."""
         return float(np.clip(round(float(self.x.mean()), 2), 0.05, 0.95))
 
 
-def _running(beliefs: tuple[Belief, ...], x: Array) -> Array:
+def _running(beliefs: Sequence[Belief], x: Array) -> Array:
     each = [float(belief.log_predictive(x[k : k + 1])[0]) for k, belief in enumerate(beliefs[:-1])]
     return np.concatenate([[0.0], np.cumsum(each)])
 
@@ -116,7 +107,8 @@ def _course(spec: ConjugateLesson) -> Course:
     shown = exact
     if spec.mistake != "none":
         shown = [mistaken(exact[0], x[:k], spec.mistake) for k in range(len(x) + 1)]
-    return Course(spec, x, tuple(exact), tuple(shown), tuple(rival))
+    best = np.array([most_likely(spec, x[:k]) for k in range(len(x) + 1)])
+    return Course(spec, x, tuple(exact), tuple(shown), tuple(rival), _running(exact, x), _running(rival, x), best)
 
 
 def mistaken(prior: Belief, x: Array, mistake: str) -> Belief:

@@ -174,33 +174,39 @@ def _lane(spec: RaceLesson, target: Target, racer: str, cost: Array) -> Lane:
     scored = features(target)
     error = np.full((2, spec.pairs, len(cost)), np.nan)
     draws, evaluations, tuning = np.zeros((3, spec.pairs), dtype=np.int64)
-    accept, divergences, sizes, watched = [], 0, [], []
+    accept, sizes = np.full((2, spec.pairs), math.nan)
+    divergences = 0
+    watched: dict[int, Array] = {}
     place, running, count = np.empty(0), np.empty(0), np.empty(0, dtype=np.int64)
     some = np.unique(np.linspace(0, target.dim - 1, min(WATCHED, target.dim)).astype(int))
-    for recording, pair, c in _each_pair(spec, target, racer, float(cost[-1])):
-        called = calls(recording, racer)[c]
-        spent = np.cumsum(called * price_of_a_call(spec, racer))
-        before = _tuning(spec, recording, racer)[c]
-        made = np.searchsorted(spent + (before if spec.tuning == "charged" else 0.0), cost, side="right").astype(np.int64)
-        n = int(made[-1])
-        values = scored.of(recording.draws[c, :n])
-        sums = np.stack([_sums(each, made) for each in values])
-        with np.errstate(invalid="ignore", divide="ignore"):
-            averages = sums / made[:, None]
-            error[:, pair] = np.sqrt((((averages - scored.expected[:, None]) / scored.scale[:, None]) ** 2).mean(axis=2))
-        draws[pair], tuning[pair] = n, int(recording.warmup_gradient_evaluations[c]) if racer == "nuts" else 0
-        evaluations[pair] = int(called[:n].sum())
-        accept.append(float(recording.accept_prob[c, :n].mean()) if n else math.nan)
-        divergences += int(recording.divergent[c, :n].sum())
-        if racer == "nuts" and recording.draws.shape[1]:
-            assert recording.step_size is not None  # NUTS notes it
-            sizes.append(float(recording.step_size[c, -1]))
-        if pair < SUMMED_PAIRS:
-            watched.append(np.concatenate([each[:, some] for each in values], axis=1))
-        if pair == 0:
-            states = np.vstack([recording.start[:1], recording.draws[0, :n]])
-            place, running, count = states[made], averages[:, :, 0], made
-    shortest = min(len(rows) for rows in watched)
+    for recording, first in _runs(spec, target, racer, float(cost[-1])):
+        called = calls(recording, racer)
+        spent = np.cumsum(called * price_of_a_call(spec, racer), axis=1)
+        if spec.tuning == "charged":
+            spent = spent + _tuning(spec, recording, racer)[:, None]
+        for chains, made in _alike(spent, cost):
+            pairs, n = [first + c for c in chains], int(made[-1])
+            values = scored.of(recording.draws[chains, :n])
+            sums = np.stack([_sums(each, made) for each in values])
+            with np.errstate(invalid="ignore", divide="ignore"):
+                averages = sums / made[:, None]
+                off = (averages - scored.expected[:, None, None]) / scored.scale[:, None, None]
+            error[:, pairs] = np.sqrt((off**2).mean(axis=3))
+            draws[pairs], evaluations[pairs] = n, called[chains, :n].sum(axis=1)
+            if n:
+                accept[pairs] = recording.accept_prob[chains, :n].mean(axis=1)
+            divergences += int(recording.divergent[chains, :n].sum())
+            if racer == "nuts":
+                tuning[pairs] = recording.warmup_gradient_evaluations[chains]
+                if recording.draws.shape[1]:
+                    assert recording.step_size is not None  # NUTS notes it
+                    sizes[pairs] = recording.step_size[chains, -1]
+            summed = {pair: c for c, pair in enumerate(pairs) if pair < SUMMED_PAIRS}
+            watched |= {pair: np.concatenate([each[c][:, some] for each in values], axis=1) for pair, c in summed.items()}
+            if 0 in pairs:
+                states = np.vstack([recording.start[:1], recording.draws[0, :n]])
+                place, running, count = states[made], averages[:, pairs.index(0), :, 0], made
+    shortest = min(len(rows) for rows in watched.values())
     return Lane(
         error,
         draws,
@@ -209,29 +215,38 @@ def _lane(spec: RaceLesson, target: Target, racer: str, cost: Array) -> Lane:
         place,
         running,
         count,
-        float(np.nanmean(accept)) if np.any(np.isfinite(accept)) else math.nan,
+        float(np.nanmean(accept)) if np.isfinite(accept).any() else math.nan,
         divergences,
-        np.stack([rows[:shortest] for rows in watched]),
-        float(np.median(sizes)) if sizes else math.nan,
+        np.stack([watched[pair][:shortest] for pair in sorted(watched)]),
+        float(np.nanmedian(sizes)) if np.isfinite(sizes).any() else math.nan,
     )
 
 
+def _alike(spent: Array, cost: Array) -> Iterator[tuple[list[int], NDArray[np.int64]]]:
+    """The chains of `spent` (chains, draws) that had made as many draws as one another at every checkpoint of `cost`, and
+    how many those are.
+    """
+    found: dict[bytes, list[int]] = {}
+    made = [np.searchsorted(each, cost, side="right").astype(np.int64) for each in spent]
+    for c, each in enumerate(made):
+        found.setdefault(each.tobytes(), []).append(c)
+    yield from ((chains, made[chains[0]]) for chains in found.values())
+
+
 def _sums(values: Array, counts: NDArray[np.int64]) -> Array:
-    """Of the first rows of `values` (n, dim), as many as each of the rising `counts`, the last of which is n."""
+    """Of the first rows of `values` (chains, n, dim), as many as each of the rising `counts`, the last of which is n."""
     ends = counts[np.diff(counts, prepend=0) > 0]
-    total = np.zeros((len(ends) + 1, values.shape[1]))
+    total = np.zeros((len(values), len(ends) + 1, values.shape[2]))
     if len(ends):
-        np.cumsum(np.add.reduceat(values, np.concatenate([[0], ends[:-1]]), axis=0), axis=0, out=total[1:])
-    return total[np.searchsorted(ends, counts, side="right")]
+        np.cumsum(np.add.reduceat(values, np.concatenate([[0], ends[:-1]]), axis=1), axis=1, out=total[:, 1:])
+    return total[:, np.searchsorted(ends, counts, side="right")]
 
 
-def _each_pair(spec: RaceLesson, target: Target, racer: str, spent: float) -> Iterator[tuple[Recording, int, int]]:
-    """Of every pair the recording that it is in, its number and the number of its chain there."""
+def _runs(spec: RaceLesson, target: Target, racer: str, spent: float) -> Iterator[tuple[Recording, int]]:
+    """The recordings that hold all pairs, a chain each, and the pair of the first chain of each."""
     size = max(1, int(TOGETHER / (spent * target.dim)))
     for first in range(0, spec.pairs, size):
-        pairs = range(first, min(first + size, spec.pairs))
-        recording = _run(spec, target, racer, pairs, spent)
-        yield from ((recording, pair, c) for c, pair in enumerate(pairs))
+        yield _run(spec, target, racer, range(first, min(first + size, spec.pairs)), spent), first
 
 
 def _run(spec: RaceLesson, target: Target, racer: str, pairs: range, spent: float | None = None) -> Recording:

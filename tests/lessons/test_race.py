@@ -218,7 +218,7 @@ def test_tuning_costs_what_the_story_says():
 
 VERDICTS = {
     "high": ("pass", "pass", "pass"),
-    "banana": ("pass", "not pass", "not fail"),  # NUTS at its usual δ diverges in the arms, now and then
+    "banana": ("pass", "not fail", "not fail"),  # NUTS diverges in the arms: how often hangs on the step size that it found
     "home": ("pass", "fail", "not fail"),  # HMC and NUTS run into the border τ = 0
     "rough": ("pass", "not fail", "not fail"),
     "resonance": ("pass", "fail", "unknown"),
@@ -231,6 +231,12 @@ VERDICTS = {
 @pytest.mark.parametrize("name", BY_ID)
 def test_the_three_signs(name):
     assert says(verdicts("race", BY_ID[name]), VERDICTS[name])
+
+
+def test_nuts_diverges_in_the_arms_of_the_banana():
+    """In 0.03 to 0.8 % of its transitions, with twelve seeds: above and below what the sign lets pass."""
+    divergent = analysis.longer(BY_ID["banana"], "nuts", seed=10, work=1).divergent
+    assert 0.0 < divergent.mean() < 0.01
 
 
 def test_each_racer_is_judged():
