@@ -40,7 +40,8 @@ FRAMES = 44  # maps of a whole run
 WARM_FRAMES = 10  # of them at most before the averages begin
 FIRST = EVERY  # states of the first picture, so that each can be stepped to …
 FIRST_WORK = 6e7  # … or fewer, where they cost more than this
-BEGINNING = 60  # of them, that are shown while the rest is made
+BEGINNING = 60  # of them, that are shown while the rest is made …
+BEGINNING_WORK = 4e6  # … or fewer, where they cost more than this
 BLOCK = 500  # states taken at once, at most: their predictions at the points need a few MB
 CENTRE = np.zeros((1, 2))
 INFINITE_PRIOR = 1000.0  # the widest prior a network takes: weights of a sampler that forgot the prior fit in
@@ -163,8 +164,17 @@ def first_states(spec: XorSpec) -> int:
     """How many states the first picture holds: FIRST, fewer where they are expensive, but always some after the warm-
     up.
     """
-    affordable = int(FIRST_WORK / max(1, spec.leapfrog * spec.units * max(spec.size, 1)))
-    return min(spec.draws, max(min(FIRST, affordable), spec.burn + 100))
+    return min(spec.draws, max(min(FIRST, int(FIRST_WORK / work_of(spec))), spec.burn + 100))
+
+
+def beginning(spec: XorSpec) -> int:
+    """How many of them are shown while the rest is made."""
+    return min(BEGINNING, max(20, int(BEGINNING_WORK / work_of(spec))))
+
+
+def work_of(spec: XorSpec) -> int:
+    """What a state costs: hidden values that are worked out."""
+    return max(1, spec.leapfrog * spec.units * max(spec.size, 1))
 
 
 def plane(cells: int) -> Array:

@@ -15,7 +15,7 @@ from app.kit.text import minus
 from engine.networks.predictive import probabilities
 from engine.scores import binary_entropy
 from engine.spec import SpecError
-from lessons.xor.learning import BEGINNING, CELLS, Learning, Maps, first_look, first_states, modes, plane, scores, started
+from lessons.xor.learning import CELLS, Learning, Maps, beginning, first_look, first_states, modes, plane, scores, started, work_of
 from lessons.xor.spec import CLASSES, MAX_POINTS, REACH, WORDS, XorSpec
 
 Array = NDArray[np.float64]
@@ -42,8 +42,8 @@ def scene(spec: XorSpec, window: int | None) -> bytes:
 
 def grow(spec: XorSpec, job: Any) -> bytes | None:
     """The same, with a picture of its beginning while the rest is sampled."""
-    if first_look.peek(spec) is None and first_states(spec) > BEGINNING:
-        job.publish(picture(started(spec, BEGINNING), growing=True))
+    if first_look.peek(spec) is None and first_states(spec) > beginning(spec):
+        job.publish(picture(started(spec, beginning(spec)), growing=True))
     return None if job.is_set() else scene(spec, None)
 
 
@@ -63,7 +63,7 @@ def live(spec: XorSpec):
 
 def chunk(spec: XorSpec) -> int:
     """States between two pictures of the long run: some tenths of a second, but no more than a tenth of the run."""
-    return int(np.clip(1.5e8 / (spec.leapfrog * spec.units * max(spec.size, 1)), 20, max(20, spec.draws // 10)))
+    return int(np.clip(1.5e8 / work_of(spec), 20, max(20, spec.draws // 10)))
 
 
 def picture(learning: Learning, growing: bool) -> bytes:

@@ -216,6 +216,14 @@ def test_a_picture_of_the_first_states_goes_ahead_of_the_rest():
     assert scenes.grow(spec, again) == whole and not again.blobs
 
 
+def test_a_beginning_that_costs_much_is_shorter():
+    costly, usual = BY_ID["huge-prior"], BY_ID["learn"]
+    ticket = Ticket()
+    scenes.grow(costly.replace(seed=4711), ticket)
+    assert decode(ticket.blobs[0])[0]["steps"] == learning.beginning(costly) < learning.beginning(usual) == learning.BEGINNING
+    assert learning.beginning(costly) * learning.work_of(costly) <= learning.BEGINNING_WORK
+
+
 def test_the_long_run_grows_the_same_picture():
     spec = XorSpec(units=16, draws=2000, leapfrog=20, step_size=0.05)
     ticket = Ticket()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.load.user import play
-from tests.soak import GROWTH, Look, growth, growth_between_rests, soak
+from tests.soak import GROWTH, Kept, Look, growth, growth_between_rests, soak
 
 MINUTES, USERS = 0.5, 4
 # MB that the server may take while they are there, and once they have left. What is under way takes a hundred more for a
@@ -21,6 +21,7 @@ def test_nothing_is_left_of_readers_who_did_this_and_that(tmp_path: Path):
     assert not found.wrong, "\n".join(found.wrong)
     assert max(look.memory for look in found.looks) < MOST
     assert found.rests[-1].memory < LEFT
+    assert 0.0 < found.kept[-1].beyond < found.rests[-1].memory
 
 
 def test_what_grows_to_the_end_is_told_from_what_has_grown():
@@ -36,7 +37,7 @@ def test_what_grows_to_the_end_is_told_from_what_has_grown():
 
 def test_what_is_kept_at_each_rest_is_told_from_what_was_kept_once():
     def rests(memory):
-        return [Look(minute, memory(minute), threads=9, files=9, readers=0, jobs=0) for minute in (5.1, 10.3, 15.4, 20.6, 25.7, 30.9)]
+        return [Kept(minute, 900.0, 300.0, memory(minute), sessions=9) for minute in (5.1, 10.3, 15.4, 20.6, 25.7, 30.9)]
 
     assert growth_between_rests(rests(lambda minute: 500.0 + 2.0 * GROWTH * minute)) == pytest.approx(2.0 * GROWTH)
     assert growth_between_rests(rests(lambda minute: min(500.0 + 20.0 * minute, 800.0))) == pytest.approx(0.0)
