@@ -30,7 +30,7 @@ from app import catalogue
 from tests.browser import chrome
 from tests.load.user import User, play, visiting
 from tests.server import ROOT, Server, demo_script, no_power_over_files
-from tests.soak import COUNT_JOBS
+from tests.soak import counting
 
 APP = ROOT / "app" / "main.py"
 PATIENCE = 120.0  # s for a picture whose kernels must be compiled
@@ -301,7 +301,7 @@ def clock(folder: Path) -> str:
     """While a long run goes on the clock jumps, forth and back: it comes to its end, new readers find all as ever, and
     of one who leaves nothing stays behind."""
     jump, jobs = folder / "jump", folder / "jobs"
-    more = JUMPING.format(path=str(jump)) + COUNT_JOBS.format(path=str(jobs))
+    more = JUMPING.format(path=str(jump)) + counting(jobs)
 
     async def leaves(url: str) -> None:
         async with visiting(url, "demo") as user:

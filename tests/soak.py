@@ -86,6 +86,11 @@ threading.Thread(target=count, daemon=True).start()
 """
 
 
+def counting(path: Path) -> str:
+    """The same for a server's script; the numbers go to `path`."""
+    return COUNT_JOBS.format(path=str(path), mallinfo2=MALLINFO2, block=BLOCK)
+
+
 @dataclass
 class Tally:
     """What the readers did, and what they should not have seen."""
@@ -241,7 +246,7 @@ async def soak(
 ) -> Soaked:
     """`users` readers for so many minutes, who rest so many times, at the end last; if `toured`, after one has seen all."""
     counted = folder / "jobs"
-    server = Server(app_script(folder, COUNT_JOBS.format(path=str(counted), mallinfo2=MALLINFO2, block=BLOCK)), folder / "log.txt")
+    server = Server(app_script(folder, counting(counted)), folder / "log.txt")
     try:
         tally, found = Tally(), Soaked()
         if toured:
