@@ -5,9 +5,9 @@ story, long runs started and stopped, other pages, leaving in the middle of anyt
 says what the server takes. Some times, and in the end, all leave: a few seconds later nothing of them may be left. Over
 the last half of the time memory may not have grown: neither what is resident while they are there (half an hour of ten
 readers gives this slope with an error of 1 or 2 MB a minute), nor what is in use beyond kept results from one such rest to
-the next. What is resident at a rest is said only: it moves by 60 MB with which results are kept, for of some only the
-pages that were written to are there. Before the clock starts one reader has seen every scenario and begun every long run:
-kernels and libraries that are loaded once do not pass for what grows. Exit status 0 if all holds, else 1.
+the next. What is resident at a rest is said only: it was seen to move by 60 MB while as much was in use, so that three
+rests say nothing of its slope. Before the clock starts one reader has seen every scenario and begun every long run: kernels
+and libraries that are loaded once do not pass for what grows. Exit status 0 if all holds, else 1.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ SEEN, BEGUN = 1.0, 4.0  # s that who sees all stays with a scenario, and with a 
 NEAR = 3.0  # times what it holds, that a reader types into a box at most
 SLUGS = [entry.slug for entry in catalogue.LESSONS]
 
+# The fields of mallinfo2, from malloc.h
 MALLINFO2 = ["arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks", "fordblks", "keepcost"]
 BLOCK = 91  # bytes of a block of Python's own allocator here, on average, within 1 %
 
@@ -58,7 +59,7 @@ def standing():
     for ident, frame in sys._current_frames().items():
         if names.get(ident, "").startswith(("job", "helper")):
             yield f"{{names[ident]}}:\\n" + "".join(traceback.format_stack(frame))
-class Allocated(ctypes.Structure):  # mallinfo2 of malloc.h
+class Allocated(ctypes.Structure):
     _fields_ = [(name, ctypes.c_size_t) for name in {mallinfo2}]
 library = ctypes.CDLL(None)
 library.mallinfo2.restype = Allocated
