@@ -14,7 +14,8 @@ import re
 import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
@@ -216,6 +217,23 @@ def one_lock_a_session() -> None:
         object.__setattr__(self._session_state, "_lock", _locks.setdefault(session_id, threading.RLock()))
 
     runner.__init__ = made_with_the_lock_of_its_session
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """As long as this lasts, the run in this thread may use its session's state although a newer run has taken its place:
+    Streamlit ends it at the first look there, in the middle of what was to be done as a whole.
+    """
+    context = get_script_run_ctx(suppress_warning=True)
+    if context is None:
+        yield
+        return
+    state, ends_here = context.session_state, context.session_state._yield_callback
+    object.__setattr__(state, "_yield_callback", lambda: None)
+    try:
+        yield
+    finally:
+        object.__setattr__(state, "_yield_callback", ends_here)
 
 
 def one_news_a_message() -> None:

@@ -6,6 +6,7 @@ its own in the session state, so it outlasts a change of page (the state of widg
 
 from __future__ import annotations
 
+import threading
 import time
 import uuid
 from collections import deque
@@ -66,6 +67,7 @@ class Visit(Generic[S]):
     left: deque = field(default_factory=lambda: deque(maxlen=16))  # addresses that we have written over
     unheard: bool = False  # the browser has asked for this run from one of them
     moves: list = field(default_factory=list)  # what the reader did, to be carried out by the next run
+    carrying: threading.RLock = field(default_factory=threading.RLock)  # held by the run that does
     trials: dict[str, Trial] = field(default_factory=dict)  # control → what was given to it, while it is tried
     drops: dict[str, int] = field(default_factory=dict)  # place for files → how often what lay there was refused
     elsewhere: Elsewhere | None = None  # where what was given to a control is to be shown
@@ -100,15 +102,18 @@ class Visit(Generic[S]):
         self.touched = True
 
     def carry_out(self) -> None:
-        """Do what the reader did since the last run."""
-        moves, self.moves = self.moves, []
-        real = [move for move in moves if not move[1]]
-        if not real and not seams.came_back():
-            real = moves  # the reader chose again what had been shown before
-        for key, _, act in real:
-            _moved_by_reader(key)
-            act()
-        self._take_over()
+        """Do what the reader did since the last run: all of it, also where a newer run has taken the place of this one, whose
+        moves it may have found. That one waits, and finds them done.
+        """
+        with self.carrying, seams.undisturbed():
+            moves, self.moves = self.moves, []
+            real = [move for move in moves if not move[1]]
+            if not real and not seams.came_back():
+                real = moves  # the reader chose again what had been shown before
+            for key, _, act in real:
+                _moved_by_reader(key)
+                act()
+            self._take_over()
 
     def try_out(self, control: str, make: Callable[[], dict[str, Any] | Elsewhere], given: Any = None) -> None:
         """Change the fields that `make` returns, or go where it says, from `control`: for what takes long to read or to

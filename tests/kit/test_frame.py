@@ -6,14 +6,16 @@ import queue
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from streamlit.runtime.scriptrunner import get_script_run_ctx
-from streamlit.runtime.scriptrunner_utils.exceptions import RerunException
+from streamlit.runtime.scriptrunner import add_script_run_ctx, get_script_run_ctx
+from streamlit.runtime.scriptrunner_utils.exceptions import RerunException, StopException
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
+from streamlit.runtime.state.safe_session_state import SafeSessionState
 from streamlit.testing.v1 import AppTest
 
 from app.kit import badge, jobs, seams, stage, story, visit
@@ -146,6 +148,57 @@ def test_a_move_that_comes_with_the_run_of_a_timer_is_kept_and_an_echo_is_not(mo
     here.carry_out()
     assert done == ["move"]
     assert not state["filled"]["box"].again, "sent again it would undo the reader's next move"
+
+
+def replaced(here: Visit) -> None:
+    """A run that a newer one has replaced does what the reader did: it found that in the visit, which both have."""
+
+    def ends() -> None:
+        raise StopException
+
+    def run() -> None:
+        held: Any = {"filled": {}}
+        state, pages = SafeSessionState(held, ends), SimpleNamespace(main_script_hash="demo")
+        own: Any = SimpleNamespace(session_state=state, pages_manager=pages, cached_message_hashes=())
+        add_script_run_ctx(threading.current_thread(), own)
+        with suppress(StopException):
+            here.carry_out()
+        with pytest.raises(StopException):
+            state["of the next look it hears"] = 1
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+
+
+def test_a_run_that_is_replaced_loses_nothing_of_what_the_reader_did():
+    here, done = Visit(WalkSpec()), []
+    here.given(lambda: done.append("a file"))
+    replaced(here)
+    assert done == ["a file"] and not here.moves
+    here.carry_out()
+    assert done == ["a file"], "once"
+
+
+def test_a_run_waits_until_the_one_it_replaces_has_done_what_it_found():
+    here, done, begun, may_end = Visit(WalkSpec()), [], threading.Event(), threading.Event()
+
+    def slow() -> None:
+        begun.set()
+        assert may_end.wait(10.0)
+        done.append("a file")
+
+    here.given(slow)
+    older, newer = (threading.Thread(target=replaced, args=(here,)), threading.Thread(target=here.carry_out))
+    older.start()
+    assert begun.wait(10.0)
+    newer.start()
+    newer.join(0.2)
+    assert newer.is_alive() and not done
+    may_end.set()
+    newer.join(10.0)
+    assert done == ["a file"] and not newer.is_alive()
+    older.join()
 
 
 def test_what_a_control_showed_for_long_is_an_echo_once_a_step_has_taken_it_away(monkeypatch: pytest.MonkeyPatch):
