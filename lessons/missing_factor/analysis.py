@@ -33,7 +33,7 @@ CHAINS = 16
 SHOWN = 4  # the chain whose jumps are on the stage
 WITHIN: dict[str, Any] = {"within": "hmc", "step_size": 0.1, "steps": 10}
 FIRST, FIRST_SLOW = 20, 3  # sweeps of the picture that does not grow
-BEGINNING, BEGINNING_SLOW = 2, 1  # sweeps of the first picture of one that grows
+BEGINNING, GROWS = 1, 4  # sweeps of the first picture of one that grows; each next one has at most so many times as many
 STUDIED, STUDIED_SLOW = 250, 40  # sweeps that panels look at
 CHECKED = 1000  # sweeps that are judged at most
 EVIDENCE = EvidenceSpec(particles=64, islands=8)  # errors of about 0.1 nats, in seconds

@@ -17,8 +17,8 @@ from lessons.families.growing.ledger import Jumps, jumps_of, ledger_words
 from lessons.families.growing.sizes import size_panel, size_traces
 from lessons.missing_factor.analysis import (
     BEGINNING,
-    BEGINNING_SLOW,
     CHAINS,
+    GROWS,
     SHOWN,
     Growing,
     Limit,
@@ -55,9 +55,9 @@ def scene(spec: MissingSpec, window: int | None) -> bytes:
 def grow(spec: MissingSpec, job: Any) -> bytes | None:
     """Both schemes to their last sweep, then the evidence of every k by annealing."""
     growing = Growing(spec)
-    beginning, chunk = (BEGINNING_SLOW, CHUNK_SLOW) if spec.slow else (BEGINNING, CHUNK)
+    chunk = CHUNK_SLOW if spec.slow else CHUNK
     while not growing.done and not job.is_set():
-        growing.advance(growing.sweeps + (chunk if growing.sweeps else beginning))
+        growing.advance(growing.sweeps + (min(chunk, (GROWS - 1) * growing.sweeps) or BEGINNING))
         job.publish(picture(growing, known_now(spec), None, more=not growing.done))
     if job.is_set():
         return None

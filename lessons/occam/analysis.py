@@ -27,7 +27,7 @@ CHAINS = 16
 JUMPS = 100  # in a sweep: they cost little beside the NUTS move
 MAX_DEPTH = 6
 FIRST = 16  # sweeps of the picture that does not grow
-BEGINNING = 4  # sweeps of the first picture of one that grows
+BEGINNING, GROWS = 3, 4  # sweeps of the first picture of one that grows; each next one has at most so many times as many
 STUDIED = 200  # sweeps that questions and diagnostics look at
 CHECKED = 600  # sweeps that are judged
 EVIDENCE = EvidenceSpec(particles=64, islands=8)  # errors of about 0.1 nats, in seconds

@@ -21,6 +21,7 @@ from lessons.occam.analysis import (
     BEGINNING,
     CHAINS,
     FIRST,
+    GROWS,
     begin,
     evidence,
     evidence_if_known,
@@ -38,7 +39,8 @@ RATE = 12.0  # frames a second
 CHUNK = 20  # sweeps between two pictures of the run
 VIEW = (-REACH, REACH)
 HEIGHT = 250
-MARGIN = 4.0  # nats, of the fit's axis
+BELOW, ABOVE = 6.0, 12.0  # nats of the fit's axis beyond most of the first sweeps: the chains still climb
+HIGHEST = 3.0  # where it ends: nothing fits better than 0
 
 
 def scene(spec: OccamSpec, window: int | None) -> bytes:
@@ -50,7 +52,7 @@ def grow(spec: OccamSpec, job: Any) -> bytes | None:
     """The chains to their last sweep, then the evidence of every k by annealing."""
     run, known = begin(spec, spec.sweeps), evidence_if_known(spec)
     while not run.done and not job.is_set():
-        run.advance(CHUNK if run.completed else BEGINNING)
+        run.advance(min(CHUNK, (GROWS - 1) * run.completed) or BEGINNING)
         job.publish(picture(spec, run, known, more=not run.done))
     if job.is_set():
         return None
@@ -115,11 +117,11 @@ def on_event(spec: OccamSpec, event: dict) -> OccamSpec | None:
 def fit_panel(made: Scene, spec: OccamSpec, fit: Array, known: ArchitectureEvidence | None) -> Panel:
     """The mean log likelihood at each k so far, and once known the log evidence below it. The gap is the price."""
     sizes = np.arange(1, spec.highest + 1)
-    late = fit[BEGINNING // 2 : BEGINNING]  # the chains have found the hill, and the axis stands still while the run grows
+    late = fit[1:BEGINNING]  # the chains come near the hill, and the axis stands still while the run grows
     seen = late[np.isfinite(late)]
-    low, high = float(np.quantile(seen, 0.1)) - MARGIN, float(seen.max()) + MARGIN
+    low, high = float(np.quantile(seen, 0.25)) - BELOW, min(float(seen.max()) + ABOVE, HIGHEST)
     if known is not None:
-        low = min(low, float(np.min(known.log_evidence[2:])) - MARGIN)
+        low = min(low, float(np.min(known.log_evidence[2:])) - BELOW)
     panel = made.panel(
         "fit",
         title=WORDS.phrase("stage.fit" if known is None else "stage.fit_and_evidence"),
