@@ -28,6 +28,7 @@ TRAIL = 25  # curves that stay in the picture
 DRAWN_UNITS = 16  # a layer of a network that is drawn, at most
 DRAWN_NUMBERS = 40_000  # weights in one message
 LEARNT = (-0.8, 1.5)  # outputs of networks that are given the six points
+FIRST_COMPARED = 40  # of six priors side by side, in the picture that is there while the others are drawn
 REGIONS = (0.5, 0.8, 0.95, 0.99)
 FROM_FUNCTION = Show("all", phase=("function", None))
 FROM_COUNT = Show("all", phase=("count", None))
@@ -43,7 +44,7 @@ def scene(spec: PriorSpec, window: int | None) -> bytes:
         return _rejection(spec, analysis.tested(spec), analysis.chains(spec)).encode()
     if spec.view == "limit":
         return _limit(spec, [analysis.walked(spec, width) for width in WIDER]).encode()
-    return (_functions if spec.view == "functions" else _compare)(spec).encode()
+    return (_functions(spec) if spec.view == "functions" else _compare(spec, analysis.compared(spec))).encode()
 
 
 def grow(spec: PriorSpec, job: Any) -> bytes | None:
@@ -61,6 +62,8 @@ def _beginnings(spec: PriorSpec) -> Iterator[Scene]:
     if spec.view == "limit" and analysis.walked.peek(spec, WIDER[-1]) is None:
         for number_of in range(1, len(WIDER)):
             yield _limit(spec, [analysis.walked(spec, width) for width in WIDER[:number_of]])
+    if spec.view == "compare" and spec.draws > FIRST_COMPARED and analysis.compared.peek(spec) is None:
+        yield _compare(spec, analysis.compared(spec.replace(draws=FIRST_COMPARED)))
 
 
 def _new(spec: PriorSpec, steps: int, label: str, phases: tuple[Phase, ...], rate: float, total: int | None = None) -> Scene:
@@ -224,12 +227,13 @@ def _arithmetic(picture: Scene, spec: PriorSpec, drawn: Functions, pair: Array) 
 # Six priors on functions, one on weights ------------------------------------------------------------------------------
 
 
-def _compare(spec: PriorSpec) -> Scene:
-    six = analysis.compared(spec)
-    picture = _new(spec, spec.draws, WORDS.phrase("stage.picture_of_six"), (), rate=8.0)
+def _compare(spec: PriorSpec, six: list[Functions]) -> Scene:
+    """`six` : all draws of each, or the first ones."""
+    steps = len(six[0].theta)
+    picture = _new(spec, steps, WORDS.phrase("stage.picture_of_six"), (), rate=8.0, total=spec.draws if steps < spec.draws else None)
     sds = [float(np.sqrt(drawn.prior.variance(spec.at_a)[0])) if drawn.prior.depth == 1 else None for drawn in six]
     for position, (drawn, (width, depth)) in enumerate(zip(six, COMPARED, strict=True)):
-        top = max(float(np.quantile(np.abs(drawn.curves), 0.995)) * 1.1, 1e-3)
+        top = max(float(np.quantile(np.abs(drawn.curves[:FIRST_COMPARED]), 0.995)) * 1.1, 1e-3)
         panel = picture.panel(
             f"net-{position}",
             title=f"{counted('unit', width)}, {counted('layer', depth)}",

@@ -40,7 +40,7 @@ FRAMES = 44  # maps of a whole run
 WARM_FRAMES = 10  # of them at most before the averages begin
 FIRST = EVERY  # states of the first picture, so that each can be stepped to …
 FIRST_WORK = 6e7  # … or fewer, where they cost more than this
-BEGINNING = 60  # of them, that are shown while the rest is made …
+BEGINNING = 30  # of them, that are shown while the rest is made …
 BEGINNING_WORK = 4e6  # … or fewer, where they cost more than this
 BLOCK = 500  # states taken at once, at most: their predictions at the points need a few MB
 CENTRE = np.zeros((1, 2))
@@ -169,7 +169,7 @@ def first_states(spec: XorSpec) -> int:
 
 def beginning(spec: XorSpec) -> int:
     """How many of them are shown while the rest is made."""
-    return min(BEGINNING, max(20, int(BEGINNING_WORK / work_of(spec))))
+    return min(BEGINNING, max(10, int(BEGINNING_WORK / work_of(spec))))
 
 
 def work_of(spec: XorSpec) -> int:

@@ -14,7 +14,7 @@ from engine.networks.prior import ACTIVATIONS
 from engine.spec import SpecError
 from lessons.prior_predictive import analysis, evidence, questions, scenes
 from lessons.prior_predictive.spec import SCENARIOS, STANDARD, THESIS, WIDER, PriorSpec
-from tests.lessons.pages import MOST_BYTES, NEVER, Job, in_view, page, says, verdicts
+from tests.lessons.pages import MOST_BYTES, NEVER, Job, goes_on, in_view, page, says, verdicts
 
 BY_ID = {scenario.id: scenario.spec for scenario in SCENARIOS}
 SHORT = THESIS.replace(tries=20_000)
@@ -370,6 +370,17 @@ def test_a_wrong_link_is_named_and_the_page_still_works():
     text = " ".join(warning.value for warning in app.warning)
     assert "width" in text and "view" in text
     assert not app.exception
+
+
+def test_six_priors_are_shown_by_their_first_draws_while_the_others_are_made():
+    job, spec = Job(), BY_ID["same-weights"].replace(seed=41)
+    whole = scenes.grow(spec, job)
+    assert whole == scenes.scene(spec, None)
+    (first,) = job.blobs
+    goes_on(first, whole)
+    assert decode(first)[0]["steps"] == scenes.FIRST_COMPARED
+    job = Job()
+    assert scenes.grow(spec, job) == whole and not job.blobs, "once they are drawn nothing goes ahead of them"
 
 
 def test_no_card_compares_sizes_before_the_prediction_is_locked():
