@@ -194,6 +194,8 @@ class User:
                         there = {widget.id for widget in self.widgets.values()}
                         self.values = {i: state for i, state in self.values.items() if i in there}
                     self._finished.set()
+            elif kind == "session_event" and message.session_event.HasField("script_compilation_exception"):
+                self.faults.append(message.session_event.script_compilation_exception.message)
             elif kind == "file_urls_response":
                 self._upload = message.file_urls_response.file_urls[0]
             elif kind == "page_info_changed":
