@@ -46,9 +46,10 @@ SLUGS = [entry.slug for entry in catalogue.LESSONS]
 MALLINFO2 = ["arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks", "fordblks", "keepcost"]
 BLOCK = 91  # bytes of a block of Python's own allocator here, on average, within 1 %
 
-# The server writes into a file how many jobs it has. Where a file asks for it, it looks for garbage that refers to itself,
-# which Python else does once enough is made anew: what is left then is what is kept. It writes what that is: results in
-# MB, what is in use beyond them, and readers who could still come back; and where the threads of jobs stand, if any.
+# The server writes into a file how many jobs it has. Where a file asks for it, it forgets readers who could still come
+# back, which Streamlit does two minutes later (each takes a MB or so), and looks for garbage that refers to itself, which
+# Python else does once enough is made anew: what is left then is what is kept. It writes what that is: results in MB, and
+# what is in use beyond them; and where the threads of jobs stand, if any.
 COUNT_JOBS = """
 import ctypes, gc, os, sys, threading, time, traceback
 from streamlit import runtime
@@ -73,11 +74,13 @@ def count():
             with open({path!r} + ".left", "w") as file:
                 file.write("\\n".join(f"{{job.kind}} of {{job.key!r}}: {{job.state}}" for job in left) + "\\n\\n")
                 file.writelines(standing() if left else ())
+            stored = runtime.get_instance()._session_mgr._session_storage
+            for name in [info.session.id for info in stored.list()]:
+                stored.delete(name)
             gc.collect()
             kept._trim()
             with open({path!r} + ".kept", "w") as file:
-                sessions = len(runtime.get_instance()._session_mgr.list_sessions())
-                file.write(f"{{kept.store.bytes / 1e6}} {{(in_use() - kept.store.bytes) / 1e6}} {{sessions}}")
+                file.write(f"{{kept.store.bytes / 1e6}} {{(in_use() - kept.store.bytes) / 1e6}}")
             os.remove({path!r} + ".collect")
         with open({path!r} + ".new", "w") as file:
             file.write(str(sum(job.active for job in list(jobs.pool()._slots.values()))))
@@ -223,13 +226,9 @@ class Kept:
     memory: float
     results: float
     beyond: float
-    sessions: int
 
     def __str__(self) -> str:
-        return (
-            f"kept: {self.memory:.0f} MB; results of {self.results:.0f} MB, {self.beyond:.0f} MB in use beyond them, "
-            f"{self.sessions} readers who may come back"
-        )
+        return f"kept: {self.memory:.0f} MB; results of {self.results:.0f} MB, {self.beyond:.0f} MB in use beyond them"
 
 
 @dataclass
@@ -283,8 +282,8 @@ async def soak(
             while asked.exists():
                 assert time.monotonic() < latest, f"the server does not count what it keeps:\n{server.said()}"
                 await asyncio.sleep(0.1)
-            results, beyond, sessions = counted.with_name(f"{counted.name}.kept").read_text().split()
-            found.kept.append(Kept(now.minute, server.memory(), float(results), float(beyond), int(sessions)))
+            results, beyond = counted.with_name(f"{counted.name}.kept").read_text().split()
+            found.kept.append(Kept(now.minute, server.memory(), float(results), float(beyond)))
             say(f"{now}; {share:.1%} of a core, {REST + WATCHED:.0f} s after {tally.visits} visits")
             say(found.kept[-1])
             if now.jobs:

@@ -37,7 +37,7 @@ def test_what_grows_to_the_end_is_told_from_what_has_grown():
 
 def test_what_is_kept_at_each_rest_is_told_from_what_was_kept_once():
     def rests(memory):
-        return [Kept(minute, 900.0, 300.0, memory(minute), sessions=9) for minute in (5.1, 10.3, 15.4, 20.6, 25.7, 30.9)]
+        return [Kept(minute, 900.0, 300.0, memory(minute)) for minute in (5.1, 10.3, 15.4, 20.6, 25.7, 30.9)]
 
     assert growth_between_rests(rests(lambda minute: 500.0 + 2.0 * GROWTH * minute)) == pytest.approx(2.0 * GROWTH)
     assert growth_between_rests(rests(lambda minute: min(500.0 + 20.0 * minute, 800.0))) == pytest.approx(0.0)
