@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from app.kit import theme
 from app.kit.text import number, plain
+from engine import ticket
 from engine.judge import Bars
 from engine.kept import lazy
 
@@ -91,9 +92,12 @@ class Quote:
 
 
 def blank(x: str, y: str, *, height: int = HEIGHT, **layout: Any) -> go.Figure:
-    """An empty figure with labelled axes. `x` and `y` name what they show, with units."""
+    """An empty figure with labelled axes. `x` and `y` name what they show, with units. Raises InterruptedError where it is
+    not wanted any more: Plotly takes some 10 ms over each, in which the next picture would wait.
+    """
     import plotly.graph_objects as go
 
+    ticket.look()
     words = {"color": theme.colour("muted")}
     # all in one dictionary: Plotly takes ten times longer over the same piece by piece
     figure = go.Figure(

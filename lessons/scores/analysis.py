@@ -186,7 +186,7 @@ def gamma_band(score: Array, wrong: Flags, at: Array, seed: int, level: float = 
     rng = np.random.Generator(np.random.SFC64(seed))
     bad, good = np.sort(score[wrong]), np.sort(score[~wrong])
     heights = np.empty((RESAMPLES, len(at)))
-    for row in range(RESAMPLES):
+    for row in ticket.looking(range(RESAMPLES)):
         some = np.concatenate([rng.choice(bad, len(bad)), rng.choice(good, len(good))])
         found = scores.gamma_curve(some, np.arange(len(some)) < len(bad))
         heights[row] = found.heights(at)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from engine import scores
+from engine import scores, ticket
 from engine.judge import Check, Kernel, Verdict, two_looks, unknown
 from engine.judge.looks import looked
 from lessons.families.digit_posteriors import checks as posterior_checks
@@ -119,10 +119,11 @@ def calibrated_check(spec: ScoresSpec, reading: Reading) -> Check:
 
     def look(number: int, work: int) -> Check:
         copies = work * max(1, DRAWN // len(reading.y))
-        p = np.tile(reading.mean, (copies, 1))
         rng = np.random.Generator(np.random.SFC64(np.random.SeedSequence([spec.seed, number])))
-        labels = (np.cumsum(p, axis=1) < rng.random(len(p))[:, None]).sum(axis=1).clip(0, p.shape[1] - 1)
-        found = analysis.calibration(spec, p, labels, BINS)
+        up_to, last = np.cumsum(reading.mean, axis=1), reading.mean.shape[1] - 1
+        # one copy after the other, with a look before each: all at once is many ms in which the next picture waits
+        labels = [(up_to < rng.random(len(up_to))[:, None]).sum(axis=1).clip(0, last) for _ in ticket.looking(range(copies))]
+        found = analysis.calibration(spec, np.tile(reading.mean, (copies, 1)), np.concatenate(labels), BINS)
         with np.errstate(invalid="ignore"):
             spread = found.held * found.confidence * (1.0 - found.confidence)
             z = (found.accuracy - found.confidence) * found.held / np.sqrt(spread)
