@@ -9,7 +9,7 @@ from sklearn.metrics import roc_auc_score
 
 from app.kit.player.scene import decode
 from datasets.images import Images
-from engine import scores
+from engine import scores, ticket
 from engine.judge import overall
 from engine.spec import SpecError
 from lessons.families.digit_posteriors import sources
@@ -404,3 +404,19 @@ def test_where_mnist_is_not_every_picture_says_what_stands_in(no_mnist: list[str
         header, _ = decode(scenes.grow(spec.replace(view=view), Job()))
         assert any(sources.STAND_IN in str(line["tokens"]) for line in header["readouts"])
         assert all(item.caption.startswith(sources.STAND_IN) for item in panels.panels(spec.replace(view="errors"), NEVER))
+
+
+def test_bands_and_a_calibrated_forecaster_look_up_often(reading: Reading):
+    """A few looks would not do: a band resamples hundreds of times, a forecaster draws 90,000 labels."""
+    looks: list[int] = []
+
+    class Counting(Job):
+        def is_set(self) -> bool:
+            looks.append(1)
+            return False
+
+    with ticket.holding(Counting()):
+        analysis.gamma_band(reading.confidence, reading.wrong, np.array([0.1]), seed=1)
+        band = len(looks)
+        proof.calibrated_check(FIRST, reading)
+    assert band >= analysis.RESAMPLES and len(looks) - band >= proof.DRAWN // len(reading.y)
