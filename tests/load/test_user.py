@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from tests.load.user import User
+from tests.load.user import User, play
 
 
 class Said:
@@ -30,4 +29,4 @@ def test_a_page_whose_script_cannot_be_run_is_a_fault():
         await user._reader
         return user.faults
 
-    assert asyncio.run(faults()) == ["invalid syntax"]
+    assert play(faults()) == ["invalid syntax"]
