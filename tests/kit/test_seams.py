@@ -28,6 +28,7 @@ from streamlit.runtime.media_file_storage import MediaFileStorageError
 from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import RerunData, ScriptRunContext, ScriptRunner
+from streamlit.runtime.scriptrunner_utils.exceptions import StopException
 from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequests
 from streamlit.runtime.state.safe_session_state import SafeSessionState
 from streamlit.runtime.state.session_state import SessionState
@@ -274,6 +275,22 @@ def test_a_run_that_is_replaced_makes_no_widget_while_the_next_goes_through_them
         assert not done.wait(0.2) and newer["widget"] == 0
     assert done.wait(10.0) and newer["widget"] == 1
     maker.join()
+
+
+def test_a_run_that_is_replaced_may_do_what_is_to_be_done_as_a_whole(monkeypatch: pytest.MonkeyPatch):
+    def ends() -> None:
+        raise StopException
+
+    held: Any = {"box": 1}
+    state = SafeSessionState(held, ends)
+    with seams.undisturbed():  # of no run there is nothing to end
+        pass
+    monkeypatch.setattr(seams, "get_script_run_ctx", lambda **_: SimpleNamespace(session_state=state))
+    with pytest.raises(ValueError), seams.undisturbed():
+        assert state["box"] == 1
+        raise ValueError
+    with pytest.raises(StopException):
+        state["box"]
 
 
 def test_a_message_about_something_else_does_not_undo_a_move_whose_run_has_not_begun(monkeypatch: pytest.MonkeyPatch):
