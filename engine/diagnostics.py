@@ -18,7 +18,6 @@ from engine.recording import Recording
 Array = NDArray[np.float64]
 
 Z_LIMIT = 4.417  # standard errors, beyond which a normal error lies once in 100,000 times
-AXES = {"chain_axis": 0, "draw_axis": 1}
 BLOCK = 4_000  # values that one core takes at once: a ms or two between two looks; larger blocks are no quicker
 
 
@@ -57,17 +56,13 @@ def summarise(draws: Array) -> Summary:
     nothing = np.full(dim, np.nan)
     if n < 8:
         return Summary(nothing, nothing, nothing, draws.mean(axis=(0, 1)), draws.std(axis=(0, 1)), nothing)
-    block = max(1, BLOCK // (chains * n))
+    axes, block = {"chain_axis": 0, "draw_axis": 1}, max(1, BLOCK // (chains * n))
 
     def of_some(first: int) -> Array:
         some = draws[:, :, first : first + block]
         with np.errstate(all="ignore"):
-            halves = _halves(some)
-            scores = _normal_scores(halves)
-            rhat = _rank_rhat(halves, scores) if chains > 1 else _rank_rhat(_halves(halves))
-            bulk = _stats().ess(scores, method="identity", **AXES)
-            tail = _stats().ess(some, method="tail", prob=(0.05, 0.95), **AXES)
-            return np.array([rhat, bulk, tail, _stats().mcse(some, **AXES)])
+            rhat, bulk = _rank_rhat(some, **axes), _stats().ess(some, **axes)
+            return np.array([rhat, bulk, _stats().ess(some, method="tail", prob=(0.05, 0.95), **axes), _stats().mcse(some, **axes)])
 
     rhat, ess_bulk, ess_tail, mcse_mean = np.concatenate(ticket.each(of_some, range(0, max(dim, 1), block)), axis=1)
     with np.errstate(all="ignore"):
@@ -77,7 +72,7 @@ def summarise(draws: Array) -> Summary:
 def ess_mean(values: Array) -> float:
     """Effective draws for the mean of `values` (chains, draws)."""
     with np.errstate(all="ignore"):
-        return float(_stats().ess(values, method="mean", **AXES))
+        return float(_stats().ess(values, method="mean", chain_axis=0, draw_axis=1))
 
 
 def least_ess(draws: Array) -> float:
@@ -94,8 +89,7 @@ def least_ess(draws: Array) -> float:
 def rhat(values: Array) -> float:
     """Rank-normalised split R-hat of `values` (chains, draws)."""
     with np.errstate(all="ignore"):
-        halves = _halves(values[:, :, None])
-        return float(_rank_rhat(halves if len(values) > 1 else _halves(halves))[0])
+        return float(_rank_rhat(values, chain_axis=0, draw_axis=1))
 
 
 def jackknife(estimate: Callable[[NDArray[np.int64]], float], chains: int) -> tuple[float, float]:
@@ -134,32 +128,17 @@ def autocorrelation(values: Array, lags: int, *, pooled: bool = False) -> Array:
     return np.asarray(found[0] if pooled else found)
 
 
-def _rank_rhat(halves: Array, scores: Array | None = None) -> Array:
-    """The worse R-hat, of the ranks and of the folded ranks, of half chains (chains, draws, q), with a look before each.
-    scores : their normal scores, where they are known
-    """
-    folded = np.abs(halves - np.median(halves, axis=(0, 1)))
-    both = (_normal_scores(halves) if scores is None else scores, _normal_scores(folded))
-    bulk, tail = (_stats().rhat(each, method="identity", **AXES) for each in both)
-    return np.where(tail > bulk, tail, bulk)
+def _rank_rhat(draws: Array, **axes: int) -> Array:
+    """The worse R-hat, of the ranks and of the folded ranks, with a look before each: what does both in one call looks once."""
+    draws = _at_least_two(draws)
+    bulk, folded = (_stats().rhat(draws, method=method, **axes) for method in ("z_scale", "folded"))
+    return np.where(folded > bulk, folded, bulk)
 
 
-def _halves(draws: Array) -> Array:
-    """The first and the last half of each chain, (2 chains, draws // 2, q)."""
+def _at_least_two(draws: Array) -> Array:
+    """A single chain as its two halves: R-hat compares chains, and arviz-stats gives NaN for one."""
     half = draws.shape[1] // 2
-    return np.concatenate([draws[:, :half], draws[:, -half:]])
-
-
-def _normal_scores(draws: Array) -> Array:
-    """What a normal variable would be at the rank of each among all draws of its quantity; NaN where one of them is.
-
-    Source: Vehtari et al. 2021, equation 14. arviz-stats does this inside each diagnostic, for the same draws several times.
-    """
-    from scipy.special import ndtri  # slow to import
-    from scipy.stats import rankdata
-
-    ranks = rankdata(draws.reshape(-1, draws.shape[2]), axis=0)
-    return np.asarray(ndtri((ranks - 0.375) / (len(ranks) + 0.25)).reshape(draws.shape))
+    return draws if len(draws) > 1 or half < 4 else np.concatenate([draws[:, :half], draws[:, half : 2 * half]])
 
 
 def ebfmi(energy: Array) -> Array:
@@ -170,7 +149,7 @@ def ebfmi(energy: Array) -> Array:
     explore its distribution: think of heavy tails and of funnels. Source: Betancourt 2016.
     """
     with np.errstate(all="ignore"):
-        return np.atleast_1d(_stats().bfmi(energy, **AXES))
+        return np.atleast_1d(_stats().bfmi(energy, chain_axis=0, draw_axis=1))
 
 
 def cost(recording: Recording, summary: Summary | None = None) -> Cost:

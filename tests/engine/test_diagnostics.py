@@ -17,15 +17,13 @@ def test_leaving_out_one_chain_gives_the_error_of_a_mean():
 
 
 @pytest.mark.parametrize("shape", [(4, 100, 3), (2, 1001, 1), (1, 60, 2), (3, 9, 1)])
-def test_r_hat_and_effective_draws_are_those_of_arviz(shape):
+def test_r_hat_is_the_one_of_arviz(shape):
     random = np.random.default_rng(1)
     stuck = np.where(np.arange(shape[1])[:, None] < shape[1] // 2, 0.0, random.standard_normal(shape))
     for draws in (random.standard_cauchy(shape), random.integers(0, 3, shape).astype(float), random.exponential(1, shape) ** 4, stuck):
         halves = draws if shape[0] > 1 else np.concatenate([draws[:, : shape[1] // 2], draws[:, shape[1] // 2 :]])
         expected = array_stats.rhat(halves, chain_axis=0, draw_axis=1)
-        found = diagnostics.summarise(draws)
-        assert np.array_equal(found.rhat, expected)
-        assert np.array_equal(found.ess_bulk, array_stats.ess(draws, chain_axis=0, draw_axis=1))
+        assert np.array_equal(diagnostics.summarise(draws).rhat, expected)
         assert [diagnostics.rhat(draws[:, :, j]) for j in range(shape[2])] == expected.tolist()
 
 
