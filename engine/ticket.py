@@ -23,7 +23,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from engine import turns
 
-PIECE, BEHIND = 0.03, 0.01  # s that a piece should take; of what can wait, which then soon makes room for a picture
+PIECE, BEHIND = 0.03, 0.005  # s that a piece should take; of what can wait, which then soon makes room for a picture
 GROWTH = 8  # the next piece is at most so many times as large
 WORTH, SMALL = 0.001, 2  # s before others help; items that are too small for it if more of them are done by then: two threads
 # would wait for Python more often than they compute

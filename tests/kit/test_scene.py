@@ -1,6 +1,7 @@
 """The scene: what travels to the browser, and which mistakes of a lesson are refused."""
 
 import gc
+import threading
 import weakref
 
 import numpy as np
@@ -20,6 +21,7 @@ from app.kit.player.scene import (
     read_layout,
     stairs,
 )
+from engine import ticket
 
 N = 10
 PLANE = {"x": Axis("x", -1, 1), "y": Axis("y", -1, 1)}
@@ -609,3 +611,12 @@ def test_the_version_follows_every_file(tmp_path):
 def test_stairs_are_the_outline_of_bars():
     found = stairs(np.array([0.0, 1.0, 3.0]), np.array([[2.0, 5.0], [4.0, 0.0]]))
     assert found.tolist() == [[[0, 2], [1, 2], [1, 5], [3, 5]], [[0, 4], [1, 4], [1, 0], [3, 0]]]
+
+
+def test_a_picture_that_nobody_waits_for_any_more_is_not_made_to_its_end():
+    made, wanted_no_more = panel(), threading.Event()
+    with ticket.holding(wanted_no_more):  # type: ignore[arg-type]
+        made.line(np.arange(N), np.zeros(N))
+        wanted_no_more.set()
+        with pytest.raises(InterruptedError):
+            made.line(np.arange(N), np.ones(N))

@@ -2,7 +2,7 @@
 
 A lesson builds a `Scene` from a recording; `encode` turns it into one blob that the browser plays without a server.
 Everything that could go wrong on screen is checked here, so that a lesson's mistake fails in its test as `SceneError`.
-This module knows numpy and json and nothing else.
+This module knows numpy and json, and looks up whether its picture is still wanted; nothing else.
 
 The blob: uint32 (little endian) length of the header, the header as UTF-8 JSON padded with blanks so that the arrays
 start on a multiple of 8, then the arrays, each on a multiple of 8. The header lists the arrays as {dtype, shape,
@@ -20,6 +20,8 @@ from itertools import pairwise
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
+
+from engine import ticket
 
 VERSION = 1
 ALIGNMENT = 8
@@ -219,6 +221,7 @@ class _Arrays:
         self._index: dict[tuple[str, tuple[int, ...], bytes], int] = {}
 
     def add(self, values: Any, where: str) -> int:
+        ticket.look()  # a long run's next picture gives way to another run's first
         array = np.asarray(values)
         kind = array.dtype.kind
         if kind == "b" or array.dtype == np.uint8:
