@@ -119,6 +119,12 @@ class Turns:
             self._asked = of_late | {asker: (now, asker in of_late)}
             self._asker, self._hushed = asker, now + HUSH
 
+    @property
+    def awaited(self) -> bool:
+        """Whether somebody waits for a first picture, asked for or being made."""
+        with self._lock:
+            return time.monotonic() < self._hushed or any(c.rank == FIRST for c in (*self._running, *self._waiting))
+
     def give(self, claim: Claim) -> None:
         """Hand a turn back."""
         self._charge(claim)

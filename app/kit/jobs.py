@@ -343,6 +343,8 @@ class Pool:
             self._fail(job, error)
         if job.claim.rank == turns.FIRST:
             time.sleep(REST)  # it is sent and drawn meanwhile
+        elif self.turns.awaited:
+            return  # the picture's job weighs what was kept: many jobs end just when it is asked for
         self.shelf.settle()
 
     def _elsewhere(self, job: Job) -> There | None:

@@ -183,7 +183,9 @@ def test_what_can_wait_makes_room_as_soon_as_a_picture_is_asked_for(monkeypatch:
     Work(cores, FIRST, "ann", most=0.02)
     until(lambda: len(cores._running) == 2)  # it has been made
 
+    assert not cores.awaited
     cores.hush("bob")
+    assert cores.awaited
     for _ in range(50):
         assert len(cores._running) == 2, "somebody else's picture"
         time.sleep(0.002)

@@ -14,7 +14,7 @@ import pytest
 from app.kit import jobs
 from app.kit.jobs import Job, Pool
 from engine import turns
-from engine.kept import Store
+from engine.kept import Store, _Entry
 from engine.spec import SpecError
 from engine.turns import Turns
 
@@ -195,6 +195,29 @@ def test_what_a_picture_keeps_is_weighed_after_it():
         while shelf.bytes < 10_000 and time.monotonic() < end:
             time.sleep(0.01)
         assert shelf.get("run") is not None and shelf.bytes > 10_000
+    finally:
+        pool.close()
+
+
+def test_a_job_that_ends_while_a_picture_is_awaited_leaves_the_weighing_to_that():
+    """A new picture stops whatever went on, and all of that would weigh just when it is made."""
+    shelf, cores, gate = Store(10**6), Turns(1), threading.Event()
+    pool = Pool(cores, shelf=shelf)
+    try:
+        shelf._later.append(("left", _Entry("a run")))  # by an earlier picture
+        ended = pool.submit(("a", "panels"), "panels", lambda ticket: gate.wait(5), rank=turns.AFTER, keep=False)
+        cores._hushed = time.monotonic() + 1000.0
+        gate.set()
+        assert ended.wait(5)
+        pool.submit(("a", "other"), "other", lambda ticket: None, rank=turns.PAGE, keep=False).wait(5)
+        time.sleep(0.05)
+        assert len(shelf._later) == 1
+        picture = pool.submit(("a", "scene"), "picture", lambda ticket: "made", rank=turns.FIRST)
+        assert picture.wait(5)
+        end = time.monotonic() + 5
+        while shelf._later and time.monotonic() < end:
+            time.sleep(0.01)
+        assert not shelf._later
     finally:
         pool.close()
 
