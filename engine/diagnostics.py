@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -161,10 +162,27 @@ def cost(recording: Recording, summary: Summary | None = None) -> Cost:
 
 
 def _stats() -> Any:
+    ticket.look()  # whoever asks for many of them gives way between two
+    return _looking_stats()
+
+
+@cache
+def _looking_stats() -> Any:
+    """The functions of arviz-stats on arrays, with a look before each of their steps that takes long: before each ranking
+    of all draws and each transform of all chains. Of many draws one call of them takes some 50 ms.
+    """
     from arviz_stats.base import array_stats
 
-    ticket.look()  # whoever asks for many of them gives way between two
-    return array_stats
+    class Looking(type(array_stats)):  # type: ignore[misc]
+        def autocov(self, *arguments: Any, **settings: Any) -> Any:
+            ticket.look()
+            return super().autocov(*arguments, **settings)
+
+        def _z_scale(self, ary: Any) -> Any:
+            ticket.look()
+            return super()._z_scale(ary)
+
+    return Looking()
 
 
 @dataclass(frozen=True, eq=False)

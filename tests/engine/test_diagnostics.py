@@ -47,7 +47,7 @@ def test_a_summary_of_many_draws_looks_up_often_and_takes_each_quantity_for_itse
     with ticket.holding(Counting()):  # type: ignore[arg-type]
         whole = summarise(draws)
     alone = summarise(draws[:, :, 5:])
-    assert len(looks) >= 2 * 4, "before each of four numbers of 100,000 values"
+    assert len(looks) >= 6 * (3 + 4), "of each quantity before three rankings and four transforms of 20,000 values"
     for name in ("rhat", "ess_bulk", "ess_tail", "mcse_mean"):
         assert getattr(whole, name)[5] == getattr(alone, name)[0]
 
