@@ -32,6 +32,12 @@ def pooled(ensembles: Sequence[Ensemble]) -> Uncertainty:
     return Uncertainty(mean, sd, total, aleatoric, np.maximum(total - aleatoric, 0.0))
 
 
+def mean_of(ensembles: Sequence[Ensemble]) -> Array:
+    """`pooled`'s mean alone, at a third of its cost."""
+    mean: Array = np.average([e.mean() for e in ensembles], axis=0, weights=[e.count for e in ensembles])
+    return mean
+
+
 def bands(recording: ArchitectureRecording, inputs: ArrayLike) -> Bands:
     """Mean and standard deviations of a regression over all draws at inputs (m, inputs), in units of y.
 

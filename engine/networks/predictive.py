@@ -86,12 +86,18 @@ class Ensemble:
             done += n
         return self
 
+    def mean(self) -> Array:
+        """(m, classes) predictive probability, or (m, outputs) mean value, without the rest of what is known."""
+        if self.count == 0:
+            raise TargetError("no draws have been added yet")
+        mean = self._by_point(self._first + self._sum / self.count)
+        return mean / mean.sum(axis=-1, keepdims=True) if self.network.classes else mean
+
     def uncertainty(self) -> Uncertainty:
         """The state of a classifying ensemble."""
         if not self.network.classes:
             raise SpecError("likelihood", "gaussian predicts values, not classes: ask for bands()")
-        mean, sd = self._moments()
-        mean = mean / mean.sum(axis=-1, keepdims=True)
+        mean, sd = self.mean(), self._sd()
         total = -(mean * np.log(np.where(mean > 0.0, mean, 1.0))).sum(axis=-1)  # 0 log 0 is 0
         aleatoric = self._entropy.reshape(-1, ROW)[:, :BLOCK].ravel()[: self._points] / self.count
         # The entropy of a mean is never below the mean of entropies; rounding can put it 1e-15 below.
@@ -102,16 +108,13 @@ class Ensemble:
         """The state of a regressing ensemble."""
         if self.network.classes:
             raise SpecError("likelihood", f"{self.network.likelihood} predicts classes, not values: ask for uncertainty()")
-        mean, sd = self._moments()
+        mean, sd = self.mean(), self._sd()
         noise = np.full_like(mean, self.network.noise_sd)
         return Bands(mean, noise, sd, np.hypot(noise, sd))
 
-    def _moments(self) -> tuple[Array, Array]:
-        if self.count == 0:
-            raise TargetError("no draws have been added yet")
+    def _sd(self) -> Array:
         deviation = self._sum / self.count
-        variance = np.maximum(self._squares / self.count - deviation**2, 0.0)
-        return self._by_point(self._first + deviation), self._by_point(np.sqrt(variance))
+        return self._by_point(np.sqrt(np.maximum(self._squares / self.count - deviation**2, 0.0)))
 
     def _by_point(self, rows: Array) -> Array:
         return np.ascontiguousarray(rows[:, :, :BLOCK].transpose(0, 2, 1).reshape(-1, rows.shape[1])[: self._points])

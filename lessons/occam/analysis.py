@@ -13,7 +13,7 @@ from engine.evidence import ArchitectureEvidence, EvidenceSpec, ModelProbabiliti
 from engine.judge import Check, JumpKernel, Kernel
 from engine.judge.shares import shares_looks
 from engine.jumps import ArchitectureRecording, ArchitectureRun, start_architecture
-from engine.jumps.predict import pooled
+from engine.jumps.predict import mean_of
 from engine.kept import kept
 from engine.networks.predictive import Ensemble, probabilities
 from lessons.families.growing.chains import advanced
@@ -27,7 +27,7 @@ CHAINS = 16
 JUMPS = 100  # in a sweep: they cost little beside the NUTS move
 MAX_DEPTH = 6
 FIRST = 16  # sweeps of the picture that does not grow
-BEGINNING, GROWS = 3, 4  # sweeps of the first picture of one that grows; each next one has at most so many times as many
+BEGINNING, GROWS = 2, 4  # sweeps of the first picture of one that grows; each next one has at most so many times as many
 STUDIED = 200  # sweeps that questions and diagnostics look at
 CHECKED = 600  # sweeps that are judged
 EVIDENCE = EvidenceSpec(particles=64, islands=8)  # errors of about 0.1 nats, in seconds
@@ -89,9 +89,9 @@ def map_of(recording: ArchitectureRecording, burn: int) -> NDArray[np.uint8]:
     sweeps = recording.width.shape[1]
     first = burn if sweeps > burn else sweeps - 1
     groups = recording.by_architecture(slice(first, sweeps, max(1, (sweeps - first) // 25)))
-    made = [Ensemble(recording.network(*sizes), plane()).add(theta) for sizes, theta in groups.items()]
-    mean = pooled(made).mean
-    return quantised(mean[:, 1], 1.0).reshape(CELLS, CELLS)
+    cells = plane()
+    made = [Ensemble(recording.network(*sizes), cells).add(theta) for sizes, theta in groups.items()]
+    return quantised(mean_of(made)[:, 1], 1.0).reshape(CELLS, CELLS)
 
 
 # The long run's first part, and the evidence --------------------------------------------------------------------------

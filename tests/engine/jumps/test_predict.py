@@ -7,6 +7,8 @@ import pytest
 
 import engine
 from engine.jumps import bands, uncertainty
+from engine.jumps.predict import mean_of
+from engine.networks.predictive import Ensemble
 from tests.engine.networks import reference
 
 X, CLASSES = reference.samples(engine.network(2, 3, width=2), 20, seed=1)
@@ -28,6 +30,8 @@ def test_classes():
     p = np.exp(z) / np.exp(z).sum(axis=-1, keepdims=True)
     seen = uncertainty(recording, POINTS)
     np.testing.assert_allclose(seen.mean, p.mean(axis=0), atol=1e-12)
+    ensembles = [Ensemble(recording.network(*sizes), POINTS).add(theta) for sizes, theta in recording.by_architecture().items()]
+    np.testing.assert_array_equal(mean_of(ensembles), seen.mean)
     np.testing.assert_allclose(seen.sd, p.std(axis=0), atol=1e-9)
     np.testing.assert_allclose(seen.aleatoric, -(p * np.log(p)).sum(axis=-1).mean(axis=0), atol=1e-12)
     np.testing.assert_allclose(seen.total, seen.aleatoric + seen.epistemic, atol=1e-12)
