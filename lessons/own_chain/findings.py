@@ -65,13 +65,13 @@ def journey(found: Found) -> list[str]:
     values = found.run.draws
     first = max(3, int(EARLY * values.shape[1]))
     early, late = np.median(values[:, :first], axis=1), values[:, values.shape[1] // 2 :]
-    worst, name = 0.0, ""
-    for j in found.moving:
-        sd = float(late[:, :, j].std())
-        away = float(np.abs(early[:, j] - late[:, :, j].mean()).max()) / sd if sd > 0.0 else 0.0
-        if away > max(worst, FAR) and not found.summary.rhat[j] <= MAX_RHAT and rhat(late[:, :, j]) < 0.5 * (1.0 + found.summary.rhat[j]):
-            worst, name = away, found.run.names[j]
-    return [WORDS.phrase("findings.journey", name=name, sds=worst)] if name else []
+    with np.errstate(all="ignore"):
+        away = np.abs(early - late.mean(axis=(0, 1))).max(axis=0) / late.std(axis=(0, 1))
+    far = [int(j) for j in found.moving[np.argsort(-away[found.moving], kind="stable")] if FAR < away[j] < np.inf]
+    for j in far:  # the farthest first: of the others nothing needs to be known
+        if not found.summary.rhat[j] <= MAX_RHAT and rhat(late[:, :, j]) < 0.5 * (1.0 + found.summary.rhat[j]):
+            return [WORDS.phrase("findings.journey", name=found.run.names[j], sds=float(away[j]))]
+    return []
 
 
 def apart(found: Found) -> list[str]:
