@@ -512,7 +512,9 @@ def _draws(target: Target, frame: _Frame, log_mass: float, allowance: _Allowance
 
 
 def _in_u(target: Target, frame: _Frame, at: Array) -> Array:
-    """Density (n,) in u at the points (n, 2), relative to the frame's top."""
+    """Density (n,) in u at the points (n, 2), relative to the frame's top; with a look before each `BLOCK` of them."""
+    if len(at) > BLOCK:
+        return np.concatenate([_in_u(target, frame, at[k : k + BLOCK]) for k in ticket.looking(range(0, len(at), BLOCK))])
     log_density = target.log_density_many(frame.centre + frame.scale * np.sinh(at))
     with np.errstate(over="ignore"):
         density = np.where(log_density < math.inf, np.exp(log_density - frame.top), 0.0)

@@ -233,7 +233,7 @@ class NetworkFit:
     def drawn(self, samples: int = 100, seed: int = 0) -> Drawn:
         """Networks drawn once, to read again and again: the same as those of `predict` in mode MA."""
         rng = np.random.Generator(np.random.SFC64(seed))
-        return Drawn(self, np.stack([self.posterior.sample(rng) for _ in range(samples)]))
+        return Drawn(self, np.stack([self.posterior.sample(rng) for _ in ticket.looking(range(samples))]))
 
     def network_draws(self, network: Network, samples: int, seed: int = 0) -> NDArray[np.float64]:
         """Draws (samples, network.dim) in the order of `engine.network`'s parameters, for its predictions."""
@@ -245,7 +245,8 @@ class NetworkFit:
         rng = np.random.Generator(np.random.SFC64(seed))
         numbered = self.shape.split(np.arange(self.shape.weights))
         order = np.concatenate([np.concatenate([w[:-1].T.reshape(-1), w[-1]]) for w in numbered])
-        return np.stack([self.posterior.sample(rng)[order] for _ in range(samples)]).astype(np.float64)
+        draws = [self.posterior.sample(rng)[order] for _ in ticket.looking(range(samples))]
+        return np.stack(draws).astype(np.float64)
 
 
 class Drawn:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 import engine
 from app.kit import pictures
-from engine import diagnostics
+from engine import diagnostics, ticket
 from engine.judge import Check, Kernel, Known, TransitionKernel, chains_checks, sampled_apart, unknown
 from engine.judge.audit import check, delayed_rejection
 from engine.kept import kept, lazy
@@ -233,7 +233,7 @@ def checks(spec: DelayedRejectionLesson, cancel: Any = None) -> list[Check]:
 def ledger_check(walk: Walk) -> Check:
     """Is the probability that decided each transition of chain 1 the one that the formula gives?"""
     inside, errors = walk.inside, []
-    for t in range(min(walk.steps, BOOKED)):
+    for t in ticket.looking(range(min(walk.steps, BOOKED))):
         row = type(inside)(*(array[t] for array in inside))
         errors += delayed_rejection(walk.target, walk.spec, walk.before[t], walk.recording.draws[0, t], row)
     found = check(errors, len(errors), WORDS.phrase("checks.chain_1"))

@@ -22,7 +22,7 @@ from lessons.model_selection.spec import WORDS, ModelSelectionLesson
 Array = NDArray[np.float64]
 
 AGREE = 1e-6  # nats, of a log evidence of size 1
-NODES = 401  # of the quadrature, along each coefficient
+NODES, PARTS = 401, 10  # of the quadrature, along each coefficient, and so many parts with a look before each
 WEIGHTED = 4000  # importance draws of each degree
 SETS = 1500  # simulated data sets
 CHAINS, DRAWN = 4, 5000
@@ -72,7 +72,8 @@ def quadrature_check(spec: ModelSelectionLesson) -> Check:
     u = np.linspace(-reach, reach, NODES)
     first, second = (axis.ravel() for axis in np.meshgrid(np.sinh(u), np.sinh(u)))
     theta = posterior.mean + np.column_stack([first, second]) @ posterior.root.T
-    log = log_joint(spec, here.design[:, :2], here.data.y, theta)
+    parts = [log_joint(spec, here.design[:, :2], here.data.y, some) for some in ticket.looking(np.array_split(theta, PARTS))]
+    log = np.concatenate(parts)
     log += 0.5 * np.log1p(first**2) + 0.5 * np.log1p(second**2)
     area = 2.0 * math.log(u[1] - u[0]) + np.linalg.slogdet(posterior.root)[1]
     value = float(np.logaddexp.reduce(log) + area)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine import diagnostics, record, replay, sample
+from engine import diagnostics, record, replay, sample, ticket
 from engine.judge import (
     FIRST,
     SECOND,
@@ -270,7 +270,7 @@ def _origins(spec: NutsLesson) -> tuple[Array, Array, int]:
     inside = walk.inside(0, count)
     chance, share = np.zeros((2, spec.max_depth + 1))
     used = 0
-    for t in range(count):
+    for t in ticket.looking(range(count)):
         tree = trees.grow(inside, t, fine=False)
         if tree.cut:
             continue

@@ -44,7 +44,7 @@ CLIMBS = 4  # to the mode of the posterior
 CLIMBED = 40  # iterates of the best of them that the stage shows
 TURNS = 4  # between weights and noise, on the way to their joint mode
 STEP_SIZE = 0.02  # of Adam, for ensemble and dropout
-FRESH = 1000  # new observations for a coverage
+FRESH, AT_ONCE = 1000, 200  # new observations for a coverage, and how many are held against all draws between two looks
 ENOUGH = 200  # draws from which a band for new observations is made
 
 
@@ -563,14 +563,17 @@ def covered(found: Answer) -> Coverage:
     spec = found.spec
     fresh = spec.measured(fresh_seed(spec), FRESH)
     curves = found.at(fresh.x)
-    below = pit(curves, found.noise, fresh.y)
+    below, score = np.empty((2, FRESH))
+    for first in ticket.looking(range(0, FRESH, AT_ONCE)):
+        some = slice(first, first + AT_ONCE)
+        below[some] = pit(curves[:, some], found.noise, fresh.y[some])
+        z = (fresh.y[some] - curves[:, some]) / found.noise[:, None]
+        log = -0.5 * z**2 - np.log(found.noise[:, None] * math.sqrt(2.0 * math.pi))
+        score[some] = np.logaddexp.reduce(log, axis=0) - math.log(len(log))
     new = float(np.mean(_held(below)))
     held = (found.curve_band[0] <= (true := truth(spec, GRID))) & (true <= found.curve_band[1])
     near, inside = has_data(spec, GRID), (INPUTS[0] <= GRID) & (INPUTS[1] >= GRID)
     gap = float(held[~near & inside].mean()) if spec.gap > 0.0 else math.nan
-    z = (fresh.y - curves) / found.noise[:, None]
-    log = -0.5 * z**2 - np.log(found.noise[:, None] * math.sqrt(2.0 * math.pi))
-    score = np.logaddexp.reduce(log, axis=0) - math.log(len(log))
     width = float((found.new_band[1] - found.new_band[0])[near].mean())
     error = math.sqrt(max(new * (1.0 - new), 1e-9) / FRESH)
     return Coverage(new, error, float(held[near].mean()), gap, float(held[~inside].mean()), width, float(score.mean()))

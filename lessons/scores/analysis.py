@@ -169,7 +169,7 @@ def ranked(columns: Sequence[Array], wrong: Flags) -> Ranked:
 
     bad, good = int(wrong.sum()), int((~wrong).sum())
     by_bad, by_good = [], []
-    for score in columns:
+    for score in ticket.looking(columns):
         together = rankdata(score)
         by_bad.append((together[wrong] - rankdata(score[wrong])) / good)
         by_good.append(1.0 - (together[~wrong] - rankdata(score[~wrong])) / bad)

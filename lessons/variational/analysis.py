@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from app.kit.text import number
 from datasets.logistic import logistic_pairs
-from engine import diagnostics, sample
+from engine import diagnostics, sample, ticket
 from engine.judge import (
     Check,
     Kernel,
@@ -333,7 +333,7 @@ def three(spec: VariationalLesson) -> tuple[Inference, ...]:
     length = {"chains": NUTS_CHAINS, "draws": number(NUTS_DRAWS)}
     note = WORDS.phrase("inferences.nuts_draws", **length, rhat=worst_rhat, ess=number(int(min(bulk))))
     found.append(_inference("nuts", flat.mean(axis=0), np.cov(flat.T), run.seconds, evaluations, note))
-    for family in FAMILIES:
+    for family in ticket.looking(FAMILIES):
         settings = Advi(
             family=family,
             samples=FIT_POINTS,

@@ -365,7 +365,7 @@ def _gradient_check(spec: WeightsSpec, cancel: Any) -> list[Check]:
                 raise InterruptedError
             count = ESTIMATES * work
             drawn = run.gradient_estimates(count, 1_000_000 * (1 + number)).astype(np.float64).reshape(count, 2, -1)
-            own = factor * np.stack([_in_order(run, each) for each in drawn])
+            own = factor * np.stack([_in_order(run, each) for each in ticket.looking(drawn)])
             seed = spec.seed + 1_000_003 * (2 * number + place)
             right_, covariance = exact_gradient(spec, mean, sd, AGAINST * work, seed)
             covariance = covariance + np.cov(own.T) / count + np.diag((1e-4 * (1.0 + np.abs(right_))) ** 2)  # singles

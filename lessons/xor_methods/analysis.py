@@ -40,6 +40,7 @@ CELLS = 28  # of a map, a side
 CHAINS = 4
 KEPT, WARMUP = 200, 150  # states of each chain on the stage
 PIECE = 50  # transitions between two looks at the ticket
+AT_ONCE = 1_000  # networks whose say is kept in one go
 DRAWN = 200  # networks drawn from q, and masks
 FEW = 2  # networks of the ensemble in the first picture
 CHECKPOINTS = np.array([1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377, CHAINS * KEPT])
@@ -110,7 +111,9 @@ class Found:
         places = np.asarray(places, dtype=np.float64)
         p = np.empty((self.chains * self.draws, len(places)))
         for model, rows, theta in self.parts:
-            p[rows] = probabilities(model, theta, places)[:, :, 1]
+            for first in range(0, len(rows), AT_ONCE):
+                some = slice(first, first + AT_ONCE)
+                p[rows[some]] = probabilities(model, theta[some], places)[:, :, 1]
         return p.reshape(self.chains, self.draws, -1)
 
     @lazy
@@ -290,7 +293,8 @@ def epistemic(p: Array, regions: Array, *, correlated: bool, keep: NDArray[np.bo
     weight = chosen / chosen.sum()
     mean = np.clip(np.tensordot(weight, p, 2), TINY, 1.0 - TINY)
     value = regions @ (binary_entropy(mean) - np.tensordot(weight, inside, 2))
-    series = (p * np.log((1.0 - mean) / mean) - inside) @ regions.T
+    slope = np.log((1.0 - mean) / mean)
+    series = np.stack([(said * slope - own) @ regions.T for said, own in ticket.looking(zip(p, inside, strict=True))])
     return Estimate(np.maximum(value, 0.0), *errors(series, chosen, correlated, diagnosed))
 
 
