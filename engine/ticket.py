@@ -76,6 +76,13 @@ def look() -> None:
     turns.look()
 
 
+def give_way() -> None:
+    """`look` of short steps in many kinds of work: a first picture, or what its page needs, goes on without."""
+    claim = turns.held()
+    if claim is None or claim.rank >= turns.GROWING:
+        look()
+
+
 def stopped() -> bool:
     """`look` of work that ends by itself: true once the result is not wanted any more."""
     try:

@@ -21,7 +21,8 @@ from app.kit.player.scene import (
     read_layout,
     stairs,
 )
-from engine import ticket
+from engine import ticket, turns
+from engine.turns import Turns
 
 N = 10
 PLANE = {"x": Axis("x", -1, 1), "y": Axis("y", -1, 1)}
@@ -618,5 +619,7 @@ def test_a_picture_that_nobody_waits_for_any_more_is_not_made_to_its_end():
     with ticket.holding(wanted_no_more):  # type: ignore[arg-type]
         made.line(np.arange(N), np.zeros(N))
         wanted_no_more.set()
+        with turns.turn(turns.Claim(Turns(1), turns.FIRST)):
+            made.line(np.arange(N), np.full(N, 2.0))  # a first picture is made in one go: thirty readers wait for one each
         with pytest.raises(InterruptedError):
             made.line(np.arange(N), np.ones(N))

@@ -221,7 +221,7 @@ class _Arrays:
         self._index: dict[tuple[str, tuple[int, ...], bytes], int] = {}
 
     def add(self, values: Any, where: str) -> int:
-        ticket.look()  # a long run's next picture gives way to another run's first
+        ticket.give_way()  # a long run's next picture, to another run's first
         array = np.asarray(values)
         kind = array.dtype.kind
         if kind == "b" or array.dtype == np.uint8:
