@@ -23,6 +23,7 @@ Flags = NDArray[np.bool_]
 NETWORKS = sources.NETWORKS  # trained; the settings may ask fewer of them
 TESTED = 2000  # images at most: the first of MNIST's 10,000
 WATCHED = 500  # of them while the networks still learn
+FEW = 25  # networks of the first picture of some that are trained
 SHARE = 0.9  # of the wrong predictions that Steyn's cutoff keeps below itself
 ALPHA = 0.1  # Steyn's strictness
 RESAMPLES = 200
@@ -90,6 +91,11 @@ def read(spec: ScoresSpec, method: str = "", stop: Callable[[], bool] | None = N
     """What the trained networks say of the test digits; None when stopped."""
     networks = shared(spec, method).finish(stop)
     return None if networks is None else _read(networks, sources.present(spec.data), spec.networks)
+
+
+def is_read(spec: ScoresSpec) -> bool:
+    """Whether `read` of trained networks would have nothing to work out."""
+    return _read.peek(shared(spec).networks(), sources.present(spec.data), spec.networks) is not None
 
 
 @kept

@@ -11,7 +11,7 @@ from engine.networks.stack import Networks
 from lessons.families.digit_posteriors import sources
 from lessons.scores import analysis, stage_abstain, stage_errors, stage_probabilities
 from lessons.scores.analysis import Reading
-from lessons.scores.spec import ScoresSpec
+from lessons.scores.spec import WORDS, ScoresSpec
 
 VIEWS: dict[str, Callable[[ScoresSpec, Reading, bool], Scene]] = {
     "errors": stage_errors.made,
@@ -35,6 +35,10 @@ def grow(spec: ScoresSpec, job: Any) -> bytes | None:
     def learning(networks: Networks, note: str) -> bytes:
         return picture(spec, analysis.look(spec, networks, analysis.WATCHED), note) if note else scene(spec, None)
 
+    trained = analysis.shared(spec)
+    if trained.done and not analysis.is_read(spec):  # on another page of these networks
+        few = spec.replace(networks=min(spec.networks, analysis.FEW))
+        job.publish(picture(spec, analysis.look(few, trained.networks()), WORDS.phrase("stage.reading", networks=few.networks)))
     return sources.grown(spec.data, lambda: analysis.shared(spec), learning, job)
 
 

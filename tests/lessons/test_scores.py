@@ -260,6 +260,19 @@ def test_the_scene_is_small_and_grows_without_another_answer(view, reading: Read
     assert "training" not in [line["id"] for line in header["readouts"]]
 
 
+def test_networks_that_are_trained_already_show_the_first_of_them_first():
+    """Another page has trained them: to ask all of them, and for their bands, takes six times as long."""
+    job, spec = Job(), FIRST.replace(seed=97)
+    analysis.shared(spec).finish()
+    last = scenes.grow(spec, job)
+    (first,) = job.blobs
+    told = [line for line in decode(first)[0]["readouts"] if line["id"] == "training"]
+    assert "the first 25 of them" in str(told)
+    assert last == scenes.scene(spec, None)
+    scenes.grow(spec.replace(score="ga"), job)
+    assert len(job.blobs) == 1, "they have been asked"
+
+
 def test_the_stage_counts_what_lies_below(reading: Reading):
     header, arrays = decode(scenes.scene(FIRST, None))
     table = {column["name"]: arrays[column["values"]] for column in header["table"]}
