@@ -203,15 +203,19 @@ def test_the_first_stops_are_spread_over_the_slider(field: str, value: float):
 
 def test_dear_pictures_are_shown_as_they_come_and_end_with_their_time(monkeypatch: pytest.MonkeyPatch):
     """Each table holds what the one before it had, in at most a handful of them."""
-    clock = iter(np.arange(0.0, 1e3, 0.1))
-    monkeypatch.setattr(stage.time, "thread_time", lambda: float(next(clock)))
-    told: list[bytes] = []
-    lesson, channel = LESSONS["conjugate"], SimpleNamespace(tell=told.append)
+    spent, told = [0.0], list[bytes]()
+    monkeypatch.setattr(stage.time, "thread_time", lambda: spent[0])
+
+    def dear(spec: Any, window: int | None) -> bytes:
+        spent[0] += 0.2
+        return LESSONS["conjugate"].scene(spec, window)
+
+    lesson, channel = dataclasses.replace(LESSONS["conjugate"], scene=dear), SimpleNamespace(tell=told.append)
     stage._tabled(lesson, lesson.scenarios[0].spec, Asked("alpha", 5, 5, 1), channel, Event())
     places = [{frame["at"] for frame in scene.header(table)["frames"]} for table in told]
     assert 3 <= len(places) <= 6 and all(before <= after for before, after in pairwise(places))
     assert 1 < len(places[0]) < len(places[-1]) < len(preview.grid(lesson.spec.declarations()["alpha"], 6.0))
-    assert next(clock) < stage.LONGEST_PREVIEW + 0.5
+    assert spent[0] < stage.LONGEST_PREVIEW + 0.5
 
 
 def test_a_picture_that_takes_longer_than_all_may_is_left_out(monkeypatch: pytest.MonkeyPatch):
