@@ -37,8 +37,8 @@ def grow(spec: ScoresSpec, job: Any) -> bytes | None:
 
     trained = analysis.shared(spec)
     if trained.done and not analysis.is_read(spec):  # on another page of these networks
-        few = spec.replace(networks=min(spec.networks, analysis.FEW))
-        job.publish(picture(spec, analysis.look(few, trained.networks()), WORDS.phrase("stage.reading", networks=few.networks)))
+        few = analysis.look(spec.replace(networks=min(spec.networks, analysis.FEW)), trained.networks())
+        job.publish(picture(spec, few, WORDS.phrase("stage.reading", networks=len(few.draws))))
     return sources.grown(spec.data, lambda: analysis.shared(spec), learning, job)
 
 
