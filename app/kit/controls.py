@@ -18,10 +18,10 @@ from typing import Any, Generic, TypeVar
 
 import streamlit as st
 
-from app.kit import jobs, messages, seams, tally
+from app.kit import jobs, messages, seams
 from app.kit.stops import STEPS, log_stops, round_step, slider_step
 from app.kit.text import number, plain
-from app.kit.visit import Elsewhere, Visit, fill, session
+from app.kit.visit import Elsewhere, Refusal, Visit, fill, session
 from app.kit.words import Words
 from engine.spec import Declaration, Spec, SpecError
 
@@ -150,7 +150,7 @@ class Controls(Generic[S_co]):
         if self._hidden(name):
             return
         refused, trial = self._visit.refused.get(name), self._visit.trials.get(name)
-        typed = trial.given if trial else refused[0] if refused else None
+        typed = trial.given if trial else refused.given if refused else None
         value = typed if isinstance(typed, str) else getattr(self.spec, name)
         key = self._fill(name, "text", value)
         st.text_input(
@@ -175,7 +175,7 @@ class Controls(Generic[S_co]):
         if self._hidden(name):
             return
         refused = self._visit.refused.get(name)
-        text = refused[0] if refused and isinstance(refused[0], str) else point_lines(getattr(self.spec, name))
+        text = refused.given if refused and isinstance(refused.given, str) else point_lines(getattr(self.spec, name))
         key = self._fill(name, "points", text)
         named = ", ".join(f"{number} is {words}" for number, words in enumerate(classes))
         st.text_area(
@@ -225,8 +225,7 @@ class Controls(Generic[S_co]):
                 given = {file.name: file.getvalue() for file in chosen}
                 self._visit.try_out(label, lambda: take(given))
                 return
-            self._visit.refused[label] = (None, reason)
-            tally.count("refusals", label)
+            self._visit.refuse(label, reason)
 
         st.file_uploader(
             self._named("buttons", label) or label,
@@ -395,11 +394,10 @@ class Controls(Generic[S_co]):
             try:
                 rows = read_points(name, text)
             except SpecError as error:
-                self._visit.refused[name] = (text, error.reason)
-                tally.count("refusals", name)
+                self._visit.refuse(name, error.reason, text)
                 return
             if not self._visit.change(name, **{name: rows}):
-                self._visit.refused[name] = (text, self._visit.refused[name][1])
+                self._visit.refused[name] = Refusal(text, self._visit.refused[name].reason)
 
         self._visit.moved(take, key)
 
@@ -409,7 +407,7 @@ class Controls(Generic[S_co]):
 
     def _refusal(self, name: str) -> None:
         if name in self._visit.refused:
-            st.error(f"{messages.STOP} {plain(self._visit.refused[name][1])}")
+            st.error(f"{messages.STOP} {plain(self._visit.refused[name].reason)}")
 
 
 def _made(make: Callable[[Any], bytes], spec: Spec, ticket: Any) -> bytes:

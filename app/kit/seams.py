@@ -316,6 +316,33 @@ def _news(waiting: WidgetStates, asked: RerunData | ClientState) -> WidgetStates
     return found
 
 
+ANSWERS = ("file_urls_response", "backend_operation_response")  # to what a browser asks for beside the runs
+
+
+def an_answer_is_no_part_of_a_run() -> None:
+    """From now on a browser hears where to send a file, and where what a button made is to be had, also when a run begins
+    just then.
+
+    Streamlit throws away what was to be sent when a run begins, the answers with it. The browser waits for its own for
+    ever: the file that was dropped is not sent, the place for it stands empty.
+    """
+    clear = AppSession._clear_queue
+    if hasattr(clear, "__wrapped__"):
+        return
+
+    @functools.wraps(clear)
+    def clear_but_for_answers(session: AppSession, *asked: Any, **named: Any) -> None:
+        answers = [message for message in session._browser_queue._queue if message.WhichOneof("type") in ANSWERS]
+        clear(session, *asked, **named)
+        kept = {id(message) for message in session._browser_queue._queue}
+        for message in answers:
+            if id(message) not in kept:
+                session._browser_queue.enqueue(message)
+
+    sessions: Any = AppSession
+    sessions._clear_queue = clear_but_for_answers
+
+
 BACK = "back"  # stands where a browser names the fragment that it wants to be run
 SOON = 0.1  # s
 

@@ -51,7 +51,7 @@ class Visit(Generic[S]):
     hide: tuple[str, ...] = ()
     window: int | None = None  # transition whose inside the player asked for
     problems: tuple[share.Problem, ...] = ()
-    refused: dict[str, tuple[Any, str]] = field(default_factory=dict)  # control → (what was typed, why not)
+    refused: dict[str, Refusal] = field(default_factory=dict)  # by control
     answers: dict[str, Answer] = field(default_factory=dict)
     guesses: dict[str, int | tuple[float, ...]] = field(default_factory=dict)  # that were last made, by question
     rounds: dict[str, int] = field(default_factory=dict)  # how often a question was asked again with other settings
@@ -143,12 +143,16 @@ class Visit(Generic[S]):
             else:
                 reason = {jobs.STOPPED: "stopped", jobs.TURNED_AWAY: "the lab is busy: try again in a moment"}
                 words = reason.get(job.state, "this could not be used; the server's log has the reason")
-                self.refused[control] = (trial.given, words)
+                self.refused[control] = Refusal(trial.given, words)
+
+    def refuse(self, control: str, reason: str, given: Any = None) -> None:
+        """Keep why what was given to a control is not taken, with what the reader typed."""
+        self.refused[control] = Refusal(given, reason)
+        tally.count("refusals", control)
 
     def _refuse(self, control: str, error: SpecError, given: Any) -> None:
         name = "" if error.parameter == control else f"{error.parameter}: "
-        self.refused[control] = (given, name + error.reason)
-        tally.count("refusals", control)
+        self.refuse(control, name + error.reason, given)
 
     def change(self, control: str, **values: Any) -> bool:
         """Change fields of the spec, from `control`; whether that was done at once.
@@ -172,7 +176,7 @@ class Visit(Generic[S]):
         except SpecError as error:
             self._refuse(control, error, values.get(control))
             return False
-        self.refused.clear()
+        self.refused = {of: refusal for of, refusal in self.refused.items() if of != control and not refusal.has_been_read()}
         if spec != self.spec:
             self._show(spec, self.scenario if self.shows(spec) else None)
         return True
@@ -184,6 +188,7 @@ class Visit(Generic[S]):
     def load(self, spec: S, scenario: str | None) -> None:
         """Show `spec`, which belongs to `scenario` (None: the sandbox): all controls may show something else, or go."""
         _expect_echoes()
+        self.refused.clear()
         self._show(spec, scenario)
 
     def _show(self, spec: S, scenario: str | None) -> None:
@@ -195,7 +200,6 @@ class Visit(Generic[S]):
             self.run.stop()
             self.run = None
         self.problems = ()
-        self.refused.clear()
         self.touched = True
 
     def gives_way(self, spec: S) -> None:
@@ -259,6 +263,27 @@ class Trial:
 
     job: jobs.Job
     given: Any = None
+
+
+READ = 3.0  # s
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why what was given to a control is not taken. It goes with the next thing that is given to the same control; with a
+    change of another only when there was time to read it: of what a file lacks nothing else on the page tells.
+
+    given : what was typed
+    when : on the clock of this process
+    """
+
+    given: Any
+    reason: str
+    when: float = field(default_factory=time.monotonic)
+
+    def has_been_read(self) -> bool:
+        """Whether there was time for it."""
+        return time.monotonic() - self.when > READ
 
 
 def _tried(slot: str, make: Callable[[], Any]) -> jobs.Job:

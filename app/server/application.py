@@ -28,6 +28,7 @@ def parts(slugs: Iterable[str]) -> dict[str, Any]:
     seams.one_lock_a_session()
     seams.one_news_a_message()
     seams.what_was_not_taken_up_goes_on()
+    seams.an_answer_is_no_part_of_a_run()
     seams.picture_first(visit.make_room)
     seams.run_again_when_back()
     return {

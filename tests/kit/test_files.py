@@ -9,7 +9,7 @@ import time
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.kit import files
+from app.kit import files, visit
 from engine.kept import Store
 from engine.spec import SpecError
 
@@ -70,6 +70,18 @@ def test_files_change_the_spec_or_are_refused_by_name():
     at.file_uploader[0].set_value([]).run()
     at.file_uploader[1].set_value(("one.idx", b"1", "x/y")).run()
     assert not at.exception and at.session_state["here"].spec.files == "one.idx"
+
+
+def test_why_a_file_is_not_taken_stands_until_there_was_time_to_read_it(monkeypatch: pytest.MonkeyPatch):
+    at = AppTest.from_function(page).run()
+    here = at.session_state["here"]
+    at.file_uploader[0].set_value([("c.idx", b"", "x/y")])
+    at.run()
+    here.moved(lambda: here.change("seed of another control", files="moved"))  # at once, in the run of the file perhaps
+    assert "one is empty" in at.run().error[0].value and here.spec.files == "moved"
+    monkeypatch.setattr(visit, "READ", 0.0)
+    here.moved(lambda: here.change("another control", files="moved again"))
+    assert not at.run().error
 
 
 def test_what_is_too_much_is_refused_before_it_is_read():

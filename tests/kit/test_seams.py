@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 import streamlit as st
 from streamlit.proto.ClientState_pb2 import ClientState
+from streamlit.proto.Common_pb2 import FileURLsRequest
 from streamlit.proto.Delta_pb2 import Delta
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.ForwardMsg_pb2 import BackendOperationResponse, ForwardMsg
 from streamlit.proto.NewSession_pb2 import NewSession
 from streamlit.proto.PageInfo_pb2 import PageInfo as PageInfoMessage
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
@@ -26,6 +27,7 @@ from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.media_file_manager import MediaFileManager
 from streamlit.runtime.media_file_storage import MediaFileStorageError
 from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import RerunData, ScriptRunContext, ScriptRunner
 from streamlit.runtime.scriptrunner_utils.exceptions import StopException
@@ -376,6 +378,27 @@ class Queue:
 
     def flush(self) -> list[str]:
         return ["a run has begun"]
+
+
+def test_a_browser_hears_where_to_send_its_file_also_when_a_run_begins(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(AppSession, "_clear_queue", AppSession._clear_queue)
+    session = AppSession.__new__(AppSession)
+    session._state, session.id = AppSessionState.SHUTDOWN_REQUESTED, "somebody"
+    session._browser_queue, session._message_enqueued_callback = ForwardMsgQueue(), None
+    session._uploaded_file_mgr = MemoryUploadedFileManager("/upload")
+
+    def told(*fragments: str) -> list[str | None]:
+        session._browser_queue.enqueue(ForwardMsg(delta=Delta(fragment_id="player")))
+        session._handle_file_urls_request(FileURLsRequest(request_id="file", file_names=["chain.csv"]))
+        session._browser_queue.enqueue(ForwardMsg(backend_operation_response=BackendOperationResponse(request_id="report")))
+        session._clear_queue(list(fragments) or None)
+        return sorted(message.WhichOneof("type") or "" for message in session._browser_queue.flush())
+
+    assert told() == [], "Streamlit keeps them now: this seam can go"
+    seams.an_answer_is_no_part_of_a_run()
+    seams.an_answer_is_no_part_of_a_run()
+    assert told() == sorted(seams.ANSWERS)
+    assert told("player") == sorted(seams.ANSWERS), "each once"
 
 
 def test_a_picture_with_a_way_of_its_own_goes_ahead_of_what_announces_its_run(monkeypatch: pytest.MonkeyPatch):
