@@ -78,5 +78,5 @@ else:  # `streamlit run` finds `app`, imports it and serves it
         asyncio.get_running_loop().call_soon(startup.warm_up)
         yield
 
-    slugs = [entry.slug for entry in catalogue.PAGES]
-    app = st.App(__file__, lifespan=lifespan, **application.parts(slugs))  # Streamlit looks for this very call
+    packages = {entry.slug: entry.package for entry in catalogue.PAGES}
+    app = st.App(__file__, lifespan=lifespan, **application.parts(packages))  # Streamlit looks for this very call

@@ -1,8 +1,7 @@
 """The numerics of Posterior Lab: targets, samplers, networks, diagnostics. No user interface, no network, no files but
 the kernel cache.
 
-Where compiled kernels are kept is set here, before any kernel is imported: numba does not notice that a function called
-from another file has changed, so each is kept by all that it is made of (`engine._cache`).
+Nothing heavy is loaded by it: a server listens before its kernels, and numba with them, are there.
 """
 
 import os as _os
@@ -11,18 +10,15 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
-from engine._cache import install as _install
-
 # Before BLAS is loaded: on small matrices more threads only wait for each other (a climb to a mode took 1.5 s instead
 # of 0.02 s on a busy machine), and the last bits of a product hang on their number. Chains run in threads of their own.
 _threads = _os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 if "numpy" in _sys.modules and _threads.isdecimal():  # Streamlit loads numpy first, whose BLAS then has read another number
     _import_module("threadpoolctl").threadpool_limits(int(_threads), user_api="blas")  # scikit-learn brings it
 
-CACHE_DIR = _install()
-
 if _TYPE_CHECKING:
     from engine import judge
+    from engine._cache import CACHE_DIR
     from engine.judge.calibrate import calibrate
     from engine.jumps import sample_architecture
     from engine.networks import Network, network, sample_network
@@ -52,6 +48,7 @@ __all__ = [
 
 # Where each name lives. It is imported when it is first asked for: a page of two dimensions need not wait for networks.
 _HOMES = {
+    "CACHE_DIR": "_cache",
     "Network": "networks",
     "Recording": "recording",
     "Spec": "spec",

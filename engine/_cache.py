@@ -84,7 +84,7 @@ class Snapshot:
         digest = hashlib.sha256(versions().encode())
         for name, text in self.modules.items():
             digest.update(f"\n{name} {len(text)}\n".encode() + text)
-        path = DIRECTORY / f"stamps-{digest.hexdigest()[:32]}.json"
+        path = CACHE_DIR / f"stamps-{digest.hexdigest()[:32]}.json"
         kept = read(path)
         if kept is not None:
             return json.loads(kept)
@@ -98,7 +98,7 @@ def filling() -> Iterator[None]:
     """One process at a time fills the cache: who comes second waits, and finds it full."""
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(OSError):  # nothing can be written: nothing will be kept either
-            lock = stack.enter_context((DIRECTORY.parent / "filling").open("ab"))
+            lock = stack.enter_context((CACHE_DIR.parent / "filling").open("ab"))
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
@@ -117,7 +117,7 @@ def note_full() -> None:
 def _note() -> Path:
     made_of = {**SNAPSHOT.known, "all": SNAPSHOT.modules["engine.warm"].decode()}
     digest = hashlib.sha256(f"{versions()} {sorted(made_of.items())}".encode())
-    return DIRECTORY / f"full-{digest.hexdigest()[:32]}"
+    return CACHE_DIR / f"full-{digest.hexdigest()[:32]}"
 
 
 def _state(path: Path) -> tuple[int, int]:
@@ -155,7 +155,7 @@ class Locator(caching._CacheLocator):
 
     def get_cache_path(self) -> str:
         """The folder."""
-        return str(DIRECTORY)
+        return str(CACHE_DIR)
 
     def get_source_stamp(self) -> str:
         """A hash of what the function is made of and of what compiles it."""
@@ -253,7 +253,7 @@ def write(path: Path, content: bytes) -> None:
 def has_room() -> bool:
     """Whether a kernel could be kept now."""
     try:
-        with tempfile.TemporaryFile(dir=DIRECTORY) as file:
+        with tempfile.TemporaryFile(dir=CACHE_DIR) as file:
             file.write(bytes(LARGE))
     except OSError:
         return False
@@ -264,7 +264,7 @@ def has_room() -> bool:
 def prune() -> None:
     """Once a process, when it first keeps something: remove what was not used for longest until `BUDGET` holds."""
     used = 0
-    with os.scandir(DIRECTORY) as entries:
+    with os.scandir(CACHE_DIR) as entries:
         files = [(entry.stat(follow_symlinks=False), entry.path) for entry in entries]
     for found, path in sorted(files, key=lambda file: -file[0].st_mtime):
         used += found.st_size
@@ -331,13 +331,14 @@ def prepare() -> Path:
     return prepare()
 
 
-def install() -> Path:
-    """Let numba keep kernels this way, and return the folder."""
+def install() -> None:
+    """Let numba keep kernels this way, before the first of them is defined: it does not notice that a function called from
+    another file has changed, so each is kept by all that it is made of.
+    """
     numba.config.CACHE_LOCATOR_CLASSES = f"{__name__}.{Locator.__name__}"  # type: ignore[attr-defined]
     # Beyond the hook, for numba unpickles whatever its own files hold.
     caching.IndexDataCacheFile = Files  # type: ignore[misc, assignment]
-    return DIRECTORY
 
 
-DIRECTORY = prepare()
+CACHE_DIR = prepare()
 SNAPSHOT = Snapshot()

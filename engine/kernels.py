@@ -19,6 +19,10 @@ from numba import types
 from numba.extending import intrinsic, overload
 from numba.np import arrayobj
 
+from engine import _cache
+
+_cache.install()
+
 # error_model="numpy": the default model puts a zero-division branch into every loop with a `/`, and such loops do not
 # vectorise.
 # The fastmath subset keeps NaN and infinity, which divergence checks and constrained targets need.
@@ -59,6 +63,15 @@ def kernel(function: Callable[..., Any]) -> Any:
 def fast_kernel(function: Callable[..., Any]) -> Any:
     """Compile a numeric helper with the fastmath subset. Never for code that relies on rounding, NaN or infinity."""
     return numba.njit(nogil=True, cache=True, error_model="numpy", fastmath=FASTMATH, **_WHOLE)(function)
+
+
+def inlined(function: Callable[..., Any], fastmath: set[str] = FASTMATH) -> Any:
+    """Compile a helper that becomes code of its caller, parameters of any kind.
+
+    One that stays a function of its own exists twice in the process that compiles it, optimised in two ways, and once in
+    a process that finds its caller in the cache: with `reassoc` the last bits of a sum then differ.
+    """
+    return numba.njit(nogil=True, cache=True, error_model="numpy", fastmath=fastmath, forceinline=True)(function)
 
 
 # Never called from Python: without wrappers, which take long to compile where arguments are records of many arrays.

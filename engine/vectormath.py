@@ -22,9 +22,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numba
 from llvmlite import ir
 from numba import extending, types
+
+from engine.kernels import inlined
 
 intrinsic: Any = extending.intrinsic  # its own type says that calls take the typing context
 
@@ -33,7 +34,7 @@ def _inlined(function: Callable[..., Any]) -> Any:
     # Only `contract` (a*b + c in one instruction) of the fastmath flags: `reassoc` would cancel the rounding trick of
     # `_reduce`. Flags belong to instructions, so these stay as they are when inlined into a loop that is compiled
     # with more.
-    return numba.njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract"}, forceinline=True)(function)
+    return inlined(function, {"contract"})
 
 
 @intrinsic

@@ -24,7 +24,7 @@ from app import catalogue
 {first}
 import streamlit as st
 from app.server import application
-app = st.App(Path({root!r}, "app", "main.py"), **application.parts(entry.slug for entry in catalogue.LESSONS))
+app = st.App(Path({root!r}, "app", "main.py"), **application.parts({{entry.slug: entry.package for entry in catalogue.LESSONS}}))
 {last}
 """
 DEMO = """

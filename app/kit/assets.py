@@ -5,6 +5,7 @@ a browser fetch the player early, and the script that says where the server is.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -59,16 +60,20 @@ class Base:
     They would first look for it below the page (`/hmc/_stcore/…`), fail, wait a tenth of a second and look beside it.
     """
 
-    def __init__(self, app: Any, slugs: frozenset[str]):
+    def __init__(self, app: Any, slugs: frozenset[str], asked: Callable[[str], object]):
+        """`asked` is called with the slug of each page that a browser asks for."""
         self._app = app
         self._slugs = slugs
+        self._asked = asked
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Pass a request on; put the script into a page that goes by one of the slugs."""
-        asked = scope["type"] == "http" and scope["method"] == "GET"
-        if not asked or scope["path"].rstrip("/").rpartition("/")[2] not in self._slugs:
+        get = scope["type"] == "http" and scope["method"] == "GET"
+        slug = scope["path"].rstrip("/").rpartition("/")[2] if get else ""
+        if slug not in self._slugs:
             await self._app(scope, receive, send)
             return
+        self._asked(slug)
         start: Any = None  # held back: the length in it changes with the body
 
         async def answer(message: Any) -> None:

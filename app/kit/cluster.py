@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from app.kit.elsewhere import Reach, Within, has_failed, turn
-from engine import _cache, settings, slices
+from engine import settings, slices
 from engine.ticket import holding
 
 log = logging.getLogger(__name__)
@@ -60,9 +60,9 @@ class About(NamedTuple):
 
 def about() -> About:
     """Of this process."""
-    numpy, numba = importlib.import_module("numpy"), importlib.import_module("numba")
+    numpy, numba, cache = (importlib.import_module(name) for name in ("numpy", "numba", "engine._cache"))
     ours = _fingerprint()
-    return About(platform.python_version(), numpy.__version__, numba.__version__, ours, _cache.cpu(), _cache.is_full(), time.time())
+    return About(platform.python_version(), numpy.__version__, numba.__version__, ours, cache.cpu(), cache.is_full(), time.time())
 
 
 @functools.cache
@@ -240,7 +240,9 @@ def _work(function: Callable[..., Any], arguments: tuple, ticket: Ticket, within
 
 
 def _distributed() -> Any:
-    return importlib.import_module("distributed")
+    library = importlib.import_module("distributed")
+    logging.getLogger("distributed.batched").setLevel(logging.WARNING)  # as news it tells each lost connection, with a traceback
+    return library
 
 
 def _client(address: str) -> Any:

@@ -21,7 +21,7 @@ from typing import Any
 from urllib.parse import parse_qs
 
 import streamlit as st
-from streamlit import runtime
+from streamlit import delta_generator, runtime
 from streamlit.proto.AutoRerun_pb2 import AutoRerun
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
@@ -463,8 +463,11 @@ def page_again(page: Any) -> Any:
 
 
 def prime() -> None:
-    """Load what Streamlit puts off to the first page: one large pattern."""
+    """Load what Streamlit puts off to the first page, one large pattern, and save it a look at all modules: with its first
+    element it would find out, for a warning, whether somebody types at a prompt.
+    """
     importlib.import_module("streamlit.emojis")
+    delta_generator._use_warning_has_been_displayed = True
 
 
 def keep_image(image: bytes) -> None:

@@ -12,13 +12,14 @@ import functools
 import gc
 import importlib
 import importlib.util
-import inspect
 import logging
 import pkgutil
 import subprocess
 import sys
 import threading
 import time
+from collections import deque
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +48,8 @@ def load() -> None:
 
 @functools.cache
 def load_page(package: str) -> None:
-    """Import what the page of `package` (a lesson's folder) needs: each of its modules, and what the page imports,
-    which is a script."""
+    """Import what the page of `package` (a lesson's folder) needs: each of its modules, what the page imports, which is a
+    script, and what its `analysis` names as `FIRST_PICTURE`: slow libraries that it imports where it uses them."""
     with _lock:
         for module in pkgutil.iter_modules(importlib.import_module(package).__path__, f"{package}."):
             if module.name != f"{package}.page":
@@ -57,6 +58,8 @@ def load_page(package: str) -> None:
                 script = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
                 script.body = [line for line in script.body if isinstance(line, (ast.Import, ast.ImportFrom))]
                 exec(compile(script, spec.origin, "exec"), {})
+        for name in getattr(sys.modules.get(f"{package}.analysis"), "FIRST_PICTURE", ()):
+            importlib.import_module(name)
 
 
 @functools.cache
@@ -67,10 +70,35 @@ def load_rest() -> None:
             importlib.import_module(module.name)
 
 
-def prime() -> None:
-    """Do what Streamlit puts off to its first page and its first element, a tenth of a second each."""
-    importlib.import_module("app.kit.seams").prime()
-    inspect.stack()  # the first call in a process looks at every module
+AHEAD = ("PIL.Image", "engine.samplers", "engine.judge.ledger", "scipy.linalg", "scipy.special", "scipy.optimize")
+
+_expected: deque[str] = deque(maxlen=1)  # package of the page whose reader's browser is under way
+
+
+def expect(package: str) -> None:
+    """A browser asks for the page of `package`: it will be a second until it has loaded Streamlit's scripts, and the page is
+    run.
+    """
+    _expected.append(package)
+
+
+def load_ahead() -> None:
+    """Import what first pictures need, the expected page's before that of most others, until a page is run."""
+    seams = importlib.import_module("app.kit.seams")
+    seams.prime()
+    steps: list[Callable[[], object]] = [functools.partial(importlib.import_module, name) for name in AHEAD]
+    steps[2:2] = [functools.partial(load_page, package) for package in _expected]
+    for step in (*steps, _first_kernel):
+        if seams.scripts_run():
+            return
+        step()
+
+
+def _first_kernel() -> None:
+    """Load one from the cache: what numba loads with its first takes a tenth of a second."""
+    with _lock:
+        if importlib.import_module("engine._cache").is_full():
+            importlib.import_module("engine.targets").gaussian().log_density((0.0, 0.0))
 
 
 @functools.cache
@@ -147,7 +175,7 @@ class WarmUp:
 
     def _warm(self) -> None:
         self._started = None
-        prime()
+        load_ahead()
         drawn = self.picture_drawn.wait(WAIT_FOR_PICTURE)
         _keep()
         if drawn:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 
-from engine.kernels import kernel
+from engine.kernels import inlined, kernel
 from engine.networks.mlp import GAUSSIAN, HEADER, HIDDEN, OWN, SIZES, SOFTMAX, TWO_CLASSES
 from engine.networks.passes import (
     BLOCK,
@@ -23,7 +23,6 @@ from engine.networks.passes import (
     combine,
     forward,
     gaussian_value,
-    inlined,
     moved,
     pointer,
     softmax_value,

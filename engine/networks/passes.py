@@ -11,14 +11,12 @@ Parameters of a network lie layer by layer: weights (out, in) row by row, then b
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
-import numba
 from llvmlite import ir
 from numba import extending, types
 
-from engine.kernels import FASTMATH
+from engine.kernels import inlined
 from engine.vectormath import exp, log, sigmoid, tanh
 
 intrinsic: Any = extending.intrinsic  # its own type says that calls take the typing context
@@ -27,12 +25,6 @@ BLOCK = 128  # samples handled at a time: few enough for the rows of a small net
 ROW = BLOCK + 8  # one cache line more: rows a power of two apart would compete for the same places in the cache
 ACTIVATIONS = ("tanh", "relu", "sigmoid", "linear", "elu")
 TANH, RELU, SIGMOID, LINEAR, ELU = range(5)
-
-
-def inlined(function: Callable[..., Any]) -> Any:
-    # A helper that stays a function of its own exists twice in the process that compiles it, optimised in two ways, and
-    # once in a process that finds its caller in the cache: with `reassoc` the last bits of a sum then differ.
-    return numba.njit(nogil=True, cache=True, error_model="numpy", fastmath=FASTMATH, forceinline=True)(function)
 
 
 @intrinsic

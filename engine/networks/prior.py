@@ -16,17 +16,15 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from engine import ticket
-from engine.kernels import FASTMATH, fast_kernel
+from engine.kernels import fast_kernel, inlined
 from engine.spec import MAX_SEED, Declaration, SpecError, validate
 from engine.vectormath import exp, tanh
 
@@ -51,11 +49,7 @@ _DECLARATIONS = {
 }
 
 
-def _inlined(function: Callable[..., Any]) -> Any:
-    return numba.njit(nogil=True, cache=True, error_model="numpy", fastmath=FASTMATH, forceinline=True)(function)
-
-
-@_inlined
+@inlined
 def activate(row, kind):
     """The activation, in place, of one row (m,)."""
     if kind == TANH:
@@ -72,7 +66,7 @@ def activate(row, kind):
             row[i] = 1.0 if row[i] >= 0.0 else -1.0
 
 
-@_inlined
+@inlined
 def function_values(theta, width, depth, kind, squash, x, to, h, g):
     """One network theta (dim,) at inputs x (m,) into `to` (m,); h and g (width, m) are work space."""
     m = x.size
@@ -137,7 +131,7 @@ def _tanh_moments(s1, s2, rho, out):
         out[p] = total * _STEP
 
 
-@_inlined
+@inlined
 def _mean_tanh(shift, scale):
     """E[tanh(shift + scale z)] for a standard normal z."""
     if scale < 1e-8:
@@ -157,7 +151,7 @@ def _mean_tanh(shift, scale):
     return total * _STEP / sharp
 
 
-@_inlined
+@inlined
 def _normal(z):
     return 0.3989422804014327 * exp(-0.5 * z * z)
 

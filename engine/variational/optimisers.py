@@ -16,7 +16,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from engine.networks.passes import inlined
+from engine.kernels import inlined
 from engine.spec import SpecError
 
 ADAM, DECAYING, PLAIN, MOMENTUM, NESTEROV, RMSPROP, ADAGRAD = range(7)

@@ -72,13 +72,14 @@ class Course:
         """Of a fair coin after each flip, (steps,) both: the two-sided exact p-value, and the Bayes factor of r = ½ against
         the prior.
         """
-        from scipy import stats  # slow to import
+        from scipy.special import betainc
 
         heads = np.concatenate([[0.0], np.cumsum(self.x)]).astype(int)
         n = self.n.astype(int)
-        # the probability of all counts that are no likelier than this one; of a fair coin these are both tails
+        # the probability of all counts that are no likelier than this one; of a fair coin these are both tails, and one of
+        # them is P(at most k heads of n) = I_½(n − k, k + 1)
         fewer = np.minimum(heads, n - heads)
-        p = np.where(2 * fewer == n, 1.0, 2.0 * stats.binom.cdf(fewer, n, 0.5))
+        p = np.where(2 * fewer == n, 1.0, 2.0 * betainc(n - fewer, fewer + 1, 0.5))
         return np.asarray(p), np.exp(np.clip(-n * np.log(2.0) - self.log_evidence, -80.0, 80.0))
 
     def grid_point(self) -> float:

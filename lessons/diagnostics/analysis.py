@@ -25,6 +25,7 @@ Array = NDArray[np.float64]
 
 N = TypeVar("N", bound=np.generic)
 
+FIRST_PICTURE = ("arviz_stats.base",)  # that it imports
 FEWEST = 10  # kept draws of each chain before anything is said about them
 MARKS, FIRST_MARKS = 14, 2  # times at which the slower diagnostics are worked out along a run; in the first picture, …
 FIRST_OF_PATIENT = 1  # … and in that of a patient, which is shown from its end

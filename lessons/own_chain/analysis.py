@@ -29,6 +29,7 @@ from lessons.own_chain.spec import WORDS, OwnChain
 
 Array = NDArray[np.float64]
 
+FIRST_PICTURE = ("arviz_stats.base",)  # that it imports
 CHAINS, WARMUP = 4, 500
 LEAST_KEPT = 20  # draws of each chain that are left when some are left out
 AWAY = ((-1.0, -1.0), (1.0, 1.0), (-1.0, 1.0), (1.0, -1.0))

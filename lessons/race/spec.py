@@ -104,7 +104,7 @@ SCENARIOS = WORDS.scenarios(
         "high": HIGH,
         "banana": RaceLesson(target="banana", scale=1.2, single_scale=1.5, step_size=0.3, steps=10, seed=10),
         "home": RaceLesson(target="normal_gamma", scale=1.7, step_size=0.25, steps=8, seed=4),
-        "rough": RaceLesson(
+        "rough": RaceLesson.authored(
             target="formula",
             formula="-x^2/2 - y^2/2 + 2*cos(8*x) + 2*cos(8*y)",
             scale=1.2,

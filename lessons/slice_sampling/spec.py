@@ -39,7 +39,7 @@ SCENARIOS = WORDS.scenarios(
         "steps": SliceSamplingLesson(target="banana", w=1.0, seed=1),
         "narrow": NARROW,
         "doubling": NARROW.replace(interval="doubling"),
-        "no-test": SliceSamplingLesson(
+        "no-test": SliceSamplingLesson.authored(
             target="formula", formula=WIDE_AND_NARROW, interval="doubling", variant="no_test", draws=1000, seed=4
         ),
         "wrong-end": SliceSamplingLesson(correlation=0.5, w=4.0, variant="wrong_end", draws=1000, seed=5),

@@ -269,7 +269,7 @@ def test_two_that_fill_it_at_once_lose_nothing(house: House):
 
 
 def test_what_was_not_used_for_longest_goes_when_it_grows_too_large(tmp_path: Path, monkeypatch):
-    monkeypatch.setattr(_cache, "DIRECTORY", tmp_path)
+    monkeypatch.setattr(_cache, "CACHE_DIR", tmp_path)
     monkeypatch.setattr(_cache, "BUDGET", 2000 + 3 * _cache.SUM)
     names = [tmp_path / name for name in ("old", "middle", "new", "read")]
     for days, path in zip((4, 3, 2, 5), names, strict=True):
@@ -285,7 +285,7 @@ def test_what_was_not_used_for_longest_goes_when_it_grows_too_large(tmp_path: Pa
 @pytest.mark.parametrize("days", [-400, -2, 2, 400])
 def test_what_is_used_after_a_jump_of_the_clock_counts_as_used_now(tmp_path: Path, monkeypatch, days: int):
     """Kept while the clock was wrong, by so many days: it counts as used now, neither long ago nor ever after."""
-    monkeypatch.setattr(_cache, "DIRECTORY", tmp_path)
+    monkeypatch.setattr(_cache, "CACHE_DIR", tmp_path)
     path, then = tmp_path / "used", time.time() + days * _cache.DAY
     _cache.write(path, b"x")
     os.utime(path, (then, then))

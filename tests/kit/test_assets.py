@@ -43,8 +43,9 @@ def test_other_answers_stay_as_they_are(content_type: bytes):
 
 
 def visit(path: str, method: str = "GET", body: bytes = PAGE, kind: bytes = b"text/html; charset=utf-8"):
-    """The headers and the body that a browser gets, and the headers that the app inside saw."""
+    """The headers and the body that a browser gets, the headers that the app inside saw, and which pages are expected."""
     asked: list[dict] = []
+    expected: list[str] = []
     seen: list[dict] = []
 
     async def app(scope, receive, send):
@@ -58,16 +59,17 @@ def visit(path: str, method: str = "GET", body: bytes = PAGE, kind: bytes = b"te
         seen.append(message)
 
     scope = {"type": "http", "method": method, "path": path, "headers": [(b"accept-encoding", b"gzip")]}
-    asyncio.run(Base(app, slugs=frozenset({"hmc"}))(scope, None, send))
-    return dict(seen[0]["headers"]), b"".join(message["body"] for message in seen[1:]), asked[0]
+    asyncio.run(Base(app, slugs=frozenset({"hmc"}), asked=expected.append)(scope, None, send))
+    return dict(seen[0]["headers"]), b"".join(message["body"] for message in seen[1:]), asked[0], expected
 
 
 @pytest.mark.parametrize("path", ["/hmc", "/hmc/", "/lab/hmc"])
 def test_a_lessons_page_says_where_the_server_is(path: str):
-    headers, body, asked = visit(path)
+    headers, body, asked, expected = visit(path)
     assert body == PAGE.replace(b"<head>", b"<head>" + SERVER_AT_THE_PAGE_S_FOLDER)
     assert headers[b"content-length"] == b"%d" % len(body)
     assert asked == {}, "a compressed page cannot be written into"
+    assert expected == ["hmc"]
 
 
 @pytest.mark.parametrize(
@@ -82,6 +84,7 @@ def test_a_lessons_page_says_where_the_server_is(path: str):
     ],
 )
 def test_other_answers_pass_as_they_are(case: dict):
-    headers, body, _ = visit(**case)
+    headers, body, _, expected = visit(**case)
     assert body == case.get("body", PAGE)
     assert headers[b"content-length"] == b"%d" % len(body)
+    assert expected == ([] if case.get("method") or case["path"] != "/hmc" else ["hmc"])

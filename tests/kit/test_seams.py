@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 import streamlit as st
+from streamlit import delta_generator
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.Common_pb2 import FileURLsRequest
 from streamlit.proto.Delta_pb2 import Delta
@@ -133,10 +134,17 @@ def test_a_page_can_be_run_by_several_sessions_at_once():
     assert not app.exception and [text.value for text in app.text] == ["the page", "the page"]
 
 
-def test_priming_loads_the_large_pattern():
+def test_priming_loads_the_large_pattern_and_spares_a_look_at_all_modules(monkeypatch: pytest.MonkeyPatch):
     sys.modules.pop("streamlit.emojis", None)
+    monkeypatch.setattr(delta_generator, "_use_warning_has_been_displayed", False)
+    looked: list[bool] = []
+    monkeypatch.setattr(delta_generator.env_util, "is_repl", lambda: bool(looked.append(True)))
+    delta_generator._maybe_print_use_warning()
+    assert looked.pop(), "Streamlit looks no more: this can go"
+    delta_generator._use_warning_has_been_displayed = False
     seams.prime()
-    assert "streamlit.emojis" in sys.modules
+    delta_generator._maybe_print_use_warning()
+    assert "streamlit.emojis" in sys.modules and not looked
 
 
 def test_an_image_of_every_page_is_there_also_after_a_run_that_was_cut_short(monkeypatch: pytest.MonkeyPatch):

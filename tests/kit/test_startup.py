@@ -48,6 +48,52 @@ def test_a_page_finds_its_modules_loaded_and_waits_for_no_others(package: str):
         assert not {name for name in ready if name.startswith(("engine.networks", "engine.jumps"))}
 
 
+ALL_PAGES = """
+from app import catalogue
+from app.kit import startup
+from engine.targets import formula
+integrated = []
+formula.quadrature_truth = lambda *density, **named: integrated.append(1)
+for entry in catalogue.PAGES:
+    startup.load_page(entry.package)
+print(len(catalogue.PAGES), len(integrated))
+"""
+
+
+def test_no_page_integrates_a_formula_before_it_is_shown():
+    said = subprocess.run([sys.executable, "-c", ALL_PAGES], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    pages, integrated = map(int, said.split())
+    assert pages > 30 and integrated == 0, "`Spec.authored` leaves that to the tests"
+
+
+AHEAD = """
+import sys
+from app.kit import seams, startup
+startup.load()
+seams.scripts_run = lambda: sys.argv[2] in sys.modules
+if sys.argv[1]:
+    startup.expect(sys.argv[1])
+startup.load_ahead()
+of_interest = ("engine.samplers", "arviz_stats", "lessons.own_chain", "lessons.metropolis", "scipy.optimize")
+print([name for name in of_interest if name in sys.modules])
+"""
+
+
+@pytest.mark.parametrize(
+    ("expected", "until", "loaded"),
+    [
+        ("lessons.own_chain", "", "['engine.samplers', 'arviz_stats', 'lessons.own_chain', 'scipy.optimize']"),
+        ("lessons.metropolis", "lessons.metropolis", "['engine.samplers', 'lessons.metropolis']"),
+        ("", "engine.samplers", "['engine.samplers']"),
+        ("lessons.own_chain", "engine", "[]"),
+    ],
+    ids=["nobody comes", "its reader comes", "another comes", "there is no time"],
+)
+def test_what_the_expected_page_needs_is_loaded_while_its_readers_browser_gets_ready(expected: str, until: str, loaded: str):
+    said = subprocess.run([sys.executable, "-c", AHEAD, expected, until], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert said.stdout.splitlines()[-1] == loaded
+
+
 def test_the_collector_rests_while_the_engine_loads_and_works_again_after_a_failure(monkeypatch):
     worked: list[bool] = []
 
@@ -100,6 +146,7 @@ def test_another_process_compiles_what_no_page_waits_for(
     did: list[str] = []
     answers = iter(states)
     monkeypatch.setattr(startup, "WAIT_FOR_PICTURE", 0.0)
+    monkeypatch.setattr(startup, "load_ahead", lambda: None)
     monkeypatch.setattr(_cache, "is_full", lambda: next(answers))
     monkeypatch.setattr(idle, "_fill", lambda: did.append("fill"))
     monkeypatch.setattr(warm, "warm", lambda report: did.append("warm"))
