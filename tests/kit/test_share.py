@@ -234,3 +234,14 @@ def test_an_address_keeps_the_page_only():
 def test_a_number_beyond_any_float_is_refused_with_its_field():
     with pytest.raises(SpecError, match="draws: such a number is outside 10 to 5,000"):
         RunSpec(draws=10**400)
+
+
+def test_an_authored_spec_is_checked_when_a_reader_changes_it():
+    delivered = RunSpec.authored(target="funnel", draws=3000)
+    assert delivered.draws == 3000
+    with pytest.raises(SpecError, match="at most 2000"):
+        delivered.replace(seed=2)
+    with pytest.raises(SpecError, match="step"):
+        RunSpec.authored(step=0.0)
+    with pytest.raises(SpecError, match="at most 2000"):
+        RunSpec(target="funnel", draws=3000)
