@@ -62,8 +62,9 @@ def summarise(draws: Array) -> Summary:
     def of_some(first: int) -> Array:
         some = draws[:, :, first : first + block]
         with np.errstate(all="ignore"):
-            rhat, bulk = _rank_rhat(some, **axes), _stats().ess(some, **axes)
-            return np.array([rhat, bulk, _stats().ess(some, method="tail", prob=(0.05, 0.95), **axes), _stats().mcse(some, **axes)])
+            stats = _stats()
+            rhat, bulk = _rank_rhat(some, stats, **axes), stats.ess(some, **axes)
+            return np.array([rhat, bulk, stats.ess(some, method="tail", prob=(0.05, 0.95), **axes), stats.mcse(some, **axes)])
 
     rhat, ess_bulk, ess_tail, mcse_mean = np.concatenate(ticket.each(of_some, range(0, max(dim, 1), block)), axis=1)
     with np.errstate(all="ignore"):
@@ -90,7 +91,7 @@ def least_ess(draws: Array) -> float:
 def rhat(values: Array) -> float:
     """Rank-normalised split R-hat of `values` (chains, draws)."""
     with np.errstate(all="ignore"):
-        return float(_rank_rhat(values, chain_axis=0, draw_axis=1))
+        return float(_rank_rhat(values, _stats(), chain_axis=0, draw_axis=1))
 
 
 def jackknife(estimate: Callable[[NDArray[np.int64]], float], chains: int) -> tuple[float, float]:
@@ -129,10 +130,10 @@ def autocorrelation(values: Array, lags: int, *, pooled: bool = False) -> Array:
     return np.asarray(found[0] if pooled else found)
 
 
-def _rank_rhat(draws: Array, **axes: int) -> Array:
-    """The worse R-hat, of the ranks and of the folded ranks, with a look before each: what does both in one call looks once."""
+def _rank_rhat(draws: Array, stats: Any, **axes: int) -> Array:
+    """The worse R-hat, of the folded ranks and of the ranks, which `stats` still has afterwards."""
     draws = _at_least_two(draws)
-    bulk, folded = (_stats().rhat(draws, method=method, **axes) for method in ("z_scale", "folded"))
+    folded, bulk = (stats.rhat(draws, method=method, **axes) for method in ("folded", "z_scale"))
     return np.where(folded > bulk, folded, bulk)
 
 
@@ -163,26 +164,53 @@ def cost(recording: Recording, summary: Summary | None = None) -> Cost:
 
 def _stats() -> Any:
     ticket.look()  # whoever asks for many of them gives way between two
-    return _looking_stats()
+    return _looking_stats()()
 
 
 @cache
-def _looking_stats() -> Any:
+def _looking_stats() -> type[Any]:
     """The functions of arviz-stats on arrays, with a look before each of their steps that takes long: before each ranking
-    of all draws and each transform of all chains. Of many draws one call of them takes some 50 ms.
+    of all draws and each transform of all chains. Of many draws one call of them takes some 50 ms,
+    and of slow chains the means over chains, lag by lag, as much again: here they are taken at once.
     """
     from arviz_stats.base import array_stats
 
     class Looking(type(array_stats)):  # type: ignore[misc]
         def autocov(self, *arguments: Any, **settings: Any) -> Any:
             ticket.look()
-            return super().autocov(*arguments, **settings)
+            return _MeansOverChains(super().autocov(*arguments, **settings))
 
-        def _z_scale(self, ary: Any) -> Any:
-            ticket.look()
-            return super()._z_scale(ary)
+        _ranked: tuple[Any, Any] | None = None
 
-    return Looking()
+        def _z_scale(self, ary: Any) -> Any:  # for R-hat and for the bulk ESS the same
+            if self._ranked is None or not np.array_equal(self._ranked[0], ary):
+                ticket.look()
+                self._ranked = ary, super()._z_scale(ary)
+            return self._ranked[1]
+
+    return Looking
+
+
+class _MeansOverChains:
+    """Autocovariances (chains, lags), of which nothing is asked but `np.mean(found[:, lag])`."""
+
+    def __init__(self, found: Array):
+        self._means = [_Mean(mean) for mean in found.mean(axis=0)]
+
+    def __getitem__(self, place: tuple[slice, int]) -> _Mean:
+        return self._means[place[1]]
+
+
+class _Mean:
+    """What `np.mean` of it is."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: np.float64):
+        self._value = value
+
+    def mean(self, **_: Any) -> np.float64:
+        return self._value
 
 
 @dataclass(frozen=True, eq=False)

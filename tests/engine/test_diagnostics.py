@@ -27,6 +27,21 @@ def test_r_hat_is_the_one_of_arviz(shape):
         assert [diagnostics.rhat(draws[:, :, j]) for j in range(shape[2])] == expected.tolist()
 
 
+@pytest.mark.parametrize("chains", [1, 2, 4, 9])
+def test_the_effective_sizes_are_those_of_arviz(chains: int):
+    """What is computed once here and again and again there: slow, antithetic, two-valued, stuck, and with a number missing."""
+    noise = np.random.default_rng(chains).normal(size=(chains, 301))
+    missing, stuck = noise.copy(), np.repeat(noise[:, :1], 301, axis=1)
+    missing[0, 100] = np.nan
+    draws = np.stack([noise, noise.cumsum(axis=1), 0.9 * np.roll(noise, 1, 1) - noise, np.sign(noise), stuck, missing], axis=2)
+    found, axes = summarise(draws), {"chain_axis": 0, "draw_axis": 1}
+    with np.errstate(all="ignore"):
+        assert found.ess_bulk == pytest.approx(array_stats.ess(draws, **axes), rel=1e-12, nan_ok=True)
+        assert found.ess_tail == pytest.approx(array_stats.ess(draws, method="tail", prob=(0.05, 0.95), **axes), rel=1e-12, nan_ok=True)
+        assert found.mcse_mean == pytest.approx(array_stats.mcse(draws, **axes), rel=1e-12, nan_ok=True)
+    assert np.isnan(found.ess_bulk[-1]) and np.isfinite(found.ess_bulk[:4]).all()
+
+
 def test_split_rhat_is_that_of_the_definition():
     values = np.random.default_rng(1).normal(size=(3, 51, 2)).cumsum(axis=1)
     halves = [half for chain in values[..., 0] for half in (chain[:25], chain[25:50])]
@@ -47,7 +62,7 @@ def test_a_summary_of_many_draws_looks_up_often_and_takes_each_quantity_for_itse
     with ticket.holding(Counting()):  # type: ignore[arg-type]
         whole = summarise(draws)
     alone = summarise(draws[:, :, 5:])
-    assert len(looks) >= 6 * (3 + 4), "of each quantity before three rankings and four transforms of 20,000 values"
+    assert len(looks) >= 6 * (1 + 2 + 4), "of each quantity first, and before two rankings and four transforms of 20,000 values"
     for name in ("rhat", "ess_bulk", "ess_tail", "mcse_mean"):
         assert getattr(whole, name)[5] == getattr(alone, name)[0]
 
