@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 
 FIRST, SECOND = 0.01, 0.001  # p-values below which the first and the second look see a fault
 MORE = 4  # how many times the work of the first look the second one does
-SIMULATED = 20_000  # draws of the joint law
+SIMULATED, AT_ONCE = 20_000, 2_500  # draws of the joint law, and between two looks at the ticket
 PLAIN = 1e-9  # a p-value of the first look that makes a larger second one needless
 RESOLVED = 20  # of them beyond the worst error, below which their count is too rough and Bonferroni's bound stands
 
@@ -59,7 +59,8 @@ def largest_of_right_ones(correlation: Array) -> Array:
     values, axes = np.linalg.eigh(np.where(np.isfinite(correlation), correlation, np.eye(len(correlation))))
     root = axes * np.sqrt(np.maximum(values, 0.0))
     rng = np.random.Generator(np.random.SFC64(0))
-    return np.asarray(np.abs(rng.standard_normal((SIMULATED, len(root))) @ root.T).max(axis=1))
+    found = [np.abs(rng.standard_normal((AT_ONCE, len(root))) @ root.T).max(axis=1) for _ in ticket.looking(range(SIMULATED // AT_ONCE))]
+    return np.concatenate(found)
 
 
 def two_sided(z: float) -> float:

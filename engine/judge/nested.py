@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from engine import ticket
 from engine.judge.check import Check
 from engine.judge.trial import Worlds
 from engine.jumps import toy
@@ -67,10 +68,10 @@ class NestedKernel:
         theta = spec.prior_sd * rng.standard_normal((n, spec.models))
         known = spec.observations if spec.likelihood == "on" else 0
         noise = spec.noise_sd * rng.standard_normal((n, spec.observations))
-        y = np.stack([designs[k - 1] @ row[:k] for k, row in zip(models, theta, strict=True)]) + noise
+        y = np.stack([designs[k - 1] @ row[:k] for k, row in ticket.looking(zip(models, theta, strict=True))]) + noise
         theta[np.arange(spec.models) >= models[:, None]] = np.nan
         states = list(zip(models, theta, y, strict=True))
-        return Worlds(states, np.stack([self._values(*state, designs, known) for state in states]))
+        return Worlds(states, np.stack([self._values(*state, designs, known) for state in ticket.looking(states)]))
 
     def move(self, worlds: Worlds, transitions: int, seeds: list[np.random.SeedSequence], cancel: Any = None) -> tuple[Array, float]:
         """What is watched after each sweep, (n, transitions, q), and the operations spent."""

@@ -95,8 +95,12 @@ def simulate(network: Network, theta: Array, x: Array, rng: Rng, noise_sd: Array
         sd = np.reshape(network.noise_sd if noise_sd is None else noise_sd, (-1, 1, 1))
         return np.asarray(said + sd * rng.standard_normal(said.shape))
     p = predictive.probabilities(network, theta, x)
-    below = rng.random(p.shape[:2])[:, :, None] > np.cumsum(p, axis=2)[:, :, :-1]
-    return np.asarray(below.sum(axis=2))
+    ticket.look()
+    uniform = rng.random(p.shape[:2])[:, :, None]
+    ticket.look()
+    total = np.cumsum(p, axis=2)
+    ticket.look()
+    return np.asarray((uniform > total[:, :, :-1]).sum(axis=2))
 
 
 def watched(network: Network, theta: Array, x: Array, y: Array, rows: list[int]) -> Array:
@@ -113,6 +117,7 @@ def watched(network: Network, theta: Array, x: Array, y: Array, rows: list[int])
             p = p.reshape(*shape, *p.shape[1:])  # not by -1: there may be no inputs
             ticket.look()
             labels = np.broadcast_to(each, (*shape, len(x)))[..., None].astype(np.int64)
+            ticket.look()
             fit = np.log(np.maximum(np.take_along_axis(p, labels, -1)[..., 0], 1e-300)).sum(axis=-1)
             shown = p[..., rows, -1]
         ticket.look()

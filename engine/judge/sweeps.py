@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from engine import ticket
 from engine.judge.check import Check
 from engine.judge.network_models import MISUSED, ROWS, OfNetwork, misused, simulate, watched_fit
 from engine.judge.transitions import TransitionKernel
@@ -92,9 +93,10 @@ class SweepKernel:
         run, network = self.run, self.run.network
         start = copy.copy(run)
         start.spec = run.spec.replace(start="prior")
-        scales = [start._first_scales(rng) for _ in range(n)]
+        scales = [start._first_scales(rng) for _ in ticket.looking(range(n))]
         precisions, means = np.stack([s.precisions for s in scales]), np.stack([s.means for s in scales])
         noise = np.array([s.noise[0] for s in scales])
+        ticket.look()
         sd = 1.0 / np.sqrt(precisions[:, run.groups.group] * run.groups.factor)
         theta = means + sd * rng.standard_normal((n, network.dim))
         y = simulate(network, theta, run.x, rng, noise**-0.5)

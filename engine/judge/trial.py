@@ -184,8 +184,10 @@ def _errors(expected: Array, before: Array, after: Array) -> _Errors:
     """
     end, centre = after.mean(axis=1), expected.mean(axis=0)
     start = before - centre
+    ticket.look()
     slope = ((end - end.mean(axis=0)) * start).mean(axis=0) / np.maximum(start.var(axis=0), 1e-300)
     residual = end - centre - slope * start
+    ticket.look()
     with np.errstate(all="ignore"):
         covariance = np.cov(residual.T) / len(end)
         covariance = covariance + np.outer(1.0 - slope, 1.0 - slope) * np.cov(expected.T) / len(expected)
@@ -194,6 +196,7 @@ def _errors(expected: Array, before: Array, after: Array) -> _Errors:
         z = error / standard_error
         scale = np.where(standard_error > 0.0, standard_error, 1.0)
         correlation = np.atleast_2d(covariance) / np.outer(scale, scale)
+    ticket.look()
     changed = (np.abs(after - before[:, None]).max(axis=1) > 1e-12).sum(axis=0)
     z[(changed < FEW_CHANGES) | ~np.isfinite(z)] = np.nan
     np.fill_diagonal(correlation, 1.0)
@@ -204,7 +207,7 @@ def _curve(what: str, expected: Array, before: Array, after: Array) -> Curve:
     """How far the distribution function of one quantity is from its own after the moves, with the band that holds a
     right kernel's whole curve with a probability of `BAND`.
     """
-    below = [(u[..., None] <= PLACES).astype(np.float64) for u in (expected, before, after)]
+    below = [(u[..., None] <= PLACES).astype(np.float64) for u in ticket.looking((expected, before, after))]
     found = _errors(*below)
     known = np.isfinite(found.z)
     reach = 0.0

@@ -39,7 +39,7 @@ Stop = Callable[[], bool]
 CELLS = 28  # of a map, a side
 CHAINS = 4
 KEPT, WARMUP = 200, 150  # states of each chain on the stage
-PIECE = 50  # transitions between two looks at the ticket
+PIECE = 50  # transitions, or networks asked, between two looks at the ticket
 AT_ONCE = 1_000  # networks whose say is kept in one go
 DRAWN = 200  # networks drawn from q, and masks
 FEW = 2  # networks of the ensemble in the first picture
@@ -299,8 +299,12 @@ def epistemic(p: Array, regions: Array, *, correlated: bool, keep: NDArray[np.bo
 
 
 def entropies(p: Array) -> Array:
-    """H(p) in nats of each of p (chains, draws, m), chain by chain."""
-    return np.stack([binary_entropy(chain) for chain in ticket.looking(p)])
+    """H(p) in nats of each of p (chains, draws, m)."""
+    found = np.empty(p.shape)
+    for chain, into in zip(p, found, strict=True):
+        for first in ticket.looking(range(0, len(chain), PIECE)):
+            into[first : first + PIECE] = binary_entropy(chain[first : first + PIECE])
+    return found
 
 
 def average(p: Array, *, correlated: bool, keep: NDArray[np.bool_] | None = None) -> Estimate:

@@ -14,6 +14,7 @@ import pytest
 
 from app.kit import predict
 from engine import ticket, turns
+from engine.judge.trial import proofs
 from engine.spec import Spec
 from engine.turns import AFTER, Claim, Turns
 from tests.fuzz import lesson_of
@@ -54,6 +55,8 @@ def computed(slug: str, seed: int) -> float:
         lesson.scene(spec, None)
         if lesson.checks is not None:
             lesson.checks(spec, job)
+        for kernel in lesson.kernels(spec) if lesson.kernels is not None else ():
+            proofs(kernel, seed, job)
         for question in lesson.predict:
             predict._answered(question, seeded(lesson.specs().get(question.scenario or "", spec)))
         ticket.look()
