@@ -18,7 +18,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -50,16 +49,21 @@ def load() -> None:
 def load_page(package: str) -> None:
     """Import what the page of `package` (a lesson's folder) needs: each of its modules, what the page imports, which is a
     script, and what its `analysis` names as `FIRST_PICTURE`: slow libraries that it imports where it uses them."""
-    with _lock:
-        for module in pkgutil.iter_modules(importlib.import_module(package).__path__, f"{package}."):
-            if module.name != f"{package}.page":
-                importlib.import_module(module.name)
-            elif (spec := importlib.util.find_spec(module.name)) is not None and spec.origin:
-                script = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
-                script.body = [line for line in script.body if isinstance(line, (ast.Import, ast.ImportFrom))]
-                exec(compile(script, spec.origin, "exec"), {})
-        for name in getattr(sys.modules.get(f"{package}.analysis"), "FIRST_PICTURE", ()):
-            importlib.import_module(name)
+    with _lock:  # also where it was loaded ahead: something else may be under way
+        _import_page(package)
+
+
+@functools.cache
+def _import_page(package: str) -> None:
+    for module in pkgutil.iter_modules(importlib.import_module(package).__path__, f"{package}."):
+        if module.name != f"{package}.page":
+            importlib.import_module(module.name)
+        elif (spec := importlib.util.find_spec(module.name)) is not None and spec.origin:
+            script = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
+            script.body = [line for line in script.body if isinstance(line, (ast.Import, ast.ImportFrom))]
+            exec(compile(script, spec.origin, "exec"), {})
+    for name in getattr(sys.modules.get(f"{package}.analysis"), "FIRST_PICTURE", ()):
+        importlib.import_module(name)
 
 
 @functools.cache
@@ -72,14 +76,14 @@ def load_rest() -> None:
 
 AHEAD = ("PIL.Image", "engine.samplers", "engine.judge.ledger", "scipy.linalg", "scipy.special", "scipy.optimize")
 
-_expected: deque[str] = deque(maxlen=1)  # package of the page whose reader's browser is under way
+_expected: list[str] = []  # package of the page whose reader's browser is under way
 
 
 def expect(package: str) -> None:
     """A browser asks for the page of `package`: it will be a second until it has loaded Streamlit's scripts, and the page is
     run.
     """
-    _expected.append(package)
+    _expected[:] = [package]
 
 
 def load_ahead() -> None:
@@ -87,18 +91,18 @@ def load_ahead() -> None:
     seams = importlib.import_module("app.kit.seams")
     seams.prime()
     steps: list[Callable[[], object]] = [functools.partial(importlib.import_module, name) for name in AHEAD]
-    steps[2:2] = [functools.partial(load_page, package) for package in _expected]
+    steps[2:2] = [functools.partial(_import_page, package) for package in [*_expected]]
     for step in (*steps, _first_kernel):
-        if seams.scripts_run():
-            return
-        step()
+        with _lock:
+            if seams.scripts_run():
+                return
+            step()
 
 
 def _first_kernel() -> None:
     """Load one from the cache: what numba loads with its first takes a tenth of a second."""
-    with _lock:
-        if importlib.import_module("engine._cache").is_full():
-            importlib.import_module("engine.targets").gaussian().log_density((0.0, 0.0))
+    if importlib.import_module("engine._cache").is_full():
+        importlib.import_module("engine.targets").gaussian().log_density((0.0, 0.0))
 
 
 @functools.cache

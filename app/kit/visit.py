@@ -265,7 +265,7 @@ class Trial:
     given: Any = None
 
 
-READ = 3.0  # s
+READ = 3.0  # s after which a reader has read why something is not taken
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import gc
 import json
 import subprocess
 import sys
+import threading
 
 import numba
 import pytest
@@ -92,6 +93,20 @@ print([name for name in of_interest if name in sys.modules])
 def test_what_the_expected_page_needs_is_loaded_while_its_readers_browser_gets_ready(expected: str, until: str, loaded: str):
     said = subprocess.run([sys.executable, "-c", AHEAD, expected, until], cwd=ROOT, capture_output=True, text=True, check=True)
     assert said.stdout.splitlines()[-1] == loaded
+
+
+def test_a_page_that_was_loaded_ahead_waits_for_what_is_under_way():
+    """Else its first picture imports beside it, and either may find the other's modules half made."""
+    package = "lessons.conjugate"
+    startup._import_page(package)
+    startup.load_page.cache_clear()
+    there = threading.Event()
+    page = threading.Thread(target=lambda: (startup.load_page(package), there.set()))
+    with startup._lock:
+        page.start()
+        assert not there.wait(0.2)
+    page.join(10)
+    assert there.is_set()
 
 
 def test_the_collector_rests_while_the_engine_loads_and_works_again_after_a_failure(monkeypatch):
