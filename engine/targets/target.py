@@ -11,9 +11,11 @@ import numpy as np
 from numba import carray, njit
 from numpy.typing import ArrayLike, NDArray
 
+from engine import ticket
 from engine.kernels import TARGET_SIGNATURE, kernel, log_density_at
 
 Array = NDArray[np.float64]
+FEW = 64  # points at which a density is asked for without a look at the ticket
 
 
 Draw = Callable[[np.random.Generator, int], Array]
@@ -146,8 +148,11 @@ class Target:
         points = np.ascontiguousarray(q, dtype=np.float64)
         if points.ndim != 2 or points.shape[1] != self.dim:
             raise TargetError(f"{self.name} wants points of shape (n, {self.dim}), got {points.shape}")
-        values = np.empty(len(points))
-        _evaluate_many(self.address, points, np.zeros(self.dim), self.data, *self.buffers(), values)
+        values, grad, buffers, done = np.empty(len(points)), np.zeros(self.dim), self.buffers(), 0
+        for n in ticket.pieces(len(points)) if len(points) > FEW else [len(points)]:
+            rows = slice(done, done + n)
+            _evaluate_many(self.address, points[rows], grad, self.data, *buffers, values[rows])
+            done += n
         return values
 
     def density_grid(self, x: Array, y: Array, at: ArrayLike | None = None) -> Array:

@@ -594,7 +594,9 @@ def calibration(found: Answer) -> tuple[Array, Array]:
     if not found.known:
         return LEVELS, np.full(len(LEVELS), np.nan)
     fresh = found.spec.measured(fresh_seed(found.spec), FRESH)
-    off = 2.0 * np.abs(pit(found.at(fresh.x), found.noise, fresh.y) - 0.5)
+    said = found.at(fresh.x)
+    ticket.look()
+    off = 2.0 * np.abs(pit(said, found.noise, fresh.y) - 0.5)
     return LEVELS, np.array([np.mean(off < level) for level in LEVELS])
 
 

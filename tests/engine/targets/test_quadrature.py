@@ -247,5 +247,16 @@ def test_a_ticket_stops_it() -> None:
     job = Stopped()
     with ticket.holding(job), pytest.raises(InterruptedError):
         formula_target(formula="-x^2/2 - y^2/2 - 0.1*x")
-    assert job.looks == 5 and len(job.reports) == 4 and 0 < job.reports[0][0] < job.reports[0][1]
+    assert job.looks == 5, "it ends at the look that says so, of those for progress and of those in between"
+    assert job.reports and all(0 < done < total for done, total in job.reports)
     assert formula_target(formula="-x^2/2 - y^2/2 - 0.1*x").truth is not None
+
+
+def test_a_density_at_many_points_looks_up_and_is_the_same():
+    target, job = gaussian(), Stopped()
+    q = np.random.default_rng(1).normal(size=(5_000, 2))
+    whole = target.log_density_many(q)
+    assert whole.tolist() == [target.log_density(point) for point in q]
+    with ticket.holding(job), pytest.raises(InterruptedError):
+        target.log_density_many(q)
+    assert job.looks == 5
