@@ -170,8 +170,8 @@ def _stats() -> Any:
 @cache
 def _looking_stats() -> type[Any]:
     """The functions of arviz-stats on arrays, with a look before each of their steps that takes long: before each ranking
-    of all draws and each transform of all chains. Of many draws one call of them takes some 50 ms,
-    and of slow chains the means over chains, lag by lag, as much again: here they are taken at once.
+    of all draws and each transform of all chains. Of many draws one call of them takes some 50 ms, and of slow chains the
+    means over chains, lag by lag, as much again: here they are taken at once.
     """
     from arviz_stats.base import array_stats
 

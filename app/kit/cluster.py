@@ -240,9 +240,7 @@ def _work(function: Callable[..., Any], arguments: tuple, ticket: Ticket, within
 
 
 def _distributed() -> Any:
-    library = importlib.import_module("distributed")
-    logging.getLogger("distributed.batched").setLevel(logging.WARNING)  # as news it tells each lost connection, with a traceback
-    return library
+    return importlib.import_module("distributed")
 
 
 def _client(address: str) -> Any:
@@ -250,6 +248,7 @@ def _client(address: str) -> Any:
         distributed = _distributed()
     except ImportError:
         raise Unreachable(f"{address} asks for a Dask cluster, but the package “distributed” is not installed: {INSTALL}") from None
+    logging.getLogger("distributed.batched").setLevel(logging.WARNING)  # as news it tells each lost connection, with a traceback
     try:
         place = urlsplit(address)
         socket.create_connection((place.hostname, place.port), timeout=ANSWER).close()  # a client that fails leaves a thread behind

@@ -329,10 +329,9 @@ def three(spec: VariationalLesson) -> tuple[Inference, ...]:
     run = nuts(_bare(spec))
     flat = run.draws.reshape(-1, 2)
     evaluations = int(run.gradient_evaluations.sum() + run.warmup_gradient_evaluations.sum())
-    bulk = diagnostics.summarise(run.draws).ess_bulk
-    worst_rhat = max(diagnostics.rhat(run.draws[:, :, j]) for j in range(2))
+    summary = diagnostics.summarise(run.draws)
     length = {"chains": NUTS_CHAINS, "draws": number(NUTS_DRAWS)}
-    note = WORDS.phrase("inferences.nuts_draws", **length, rhat=worst_rhat, ess=number(int(min(bulk))))
+    note = WORDS.phrase("inferences.nuts_draws", **length, rhat=max(summary.rhat), ess=number(int(min(summary.ess_bulk))))
     found.append(_inference("nuts", flat.mean(axis=0), np.cov(flat.T), run.seconds, evaluations, note))
     for family in ticket.looking(FAMILIES):
         settings = Advi(

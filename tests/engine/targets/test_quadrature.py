@@ -243,12 +243,18 @@ class Stopped:
         self.reports.append((done, total))
 
 
+class StoppedOnTheWay(Stopped):
+    """One that is set once it was told four times how far the work is."""
+
+    def is_set(self) -> bool:
+        return len(self.reports) >= 4
+
+
 def test_a_ticket_stops_it() -> None:
-    job = Stopped()
+    job = StoppedOnTheWay()
     with ticket.holding(job), pytest.raises(InterruptedError):
         formula_target(formula="-x^2/2 - y^2/2 - 0.1*x")
-    assert job.looks == 5, "it ends at the look that says so, of those for progress and of those in between"
-    assert job.reports and all(0 < done < total for done, total in job.reports)
+    assert len(job.reports) == 4 and 0 < job.reports[0][0] < job.reports[0][1]
     assert formula_target(formula="-x^2/2 - y^2/2 - 0.1*x").truth is not None
 
 
