@@ -20,7 +20,7 @@ from multiprocessing import get_context
 import numpy as np
 
 import engine
-from engine import _cache, conjugate, rejection, spike_and_slab, targets, training, urn, variational
+from engine import _cache, conjugate, diagnostics, rejection, spike_and_slab, targets, training, urn, variational
 from engine.evidence import EvidenceSpec, architecture_evidence
 from engine.jumps import toy
 from engine.networks import predictive
@@ -77,6 +77,7 @@ def _samplers() -> Iterator[tuple[str, Task]]:
         made.constrain(np.zeros(1))
         made.target.log_density(np.zeros(1))
 
+    yield "autocorrelation", lambda: diagnostics.monotone_autocorrelation(np.ones(4), 0.0)
     yield "islands", lambda: walk_islands([1, 2, 3], 10, seed=0)
     for name in targets.FAMILIES:
         yield f"target {name}", partial(family, name)

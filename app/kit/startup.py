@@ -48,7 +48,7 @@ def load() -> None:
 @functools.cache
 def load_page(package: str) -> None:
     """Import what the page of `package` (a lesson's folder) needs: each of its modules, what the page imports, which is a
-    script, and what its `analysis` names as `FIRST_PICTURE`: slow libraries that it imports where it uses them."""
+    script, and what its `analysis` names as `FIRST_PICTURE`: calls that load slow libraries, which it else loads where it uses them."""
     with _lock:  # also where it was loaded ahead: something else may be under way
         _import_page(package)
 
@@ -62,8 +62,8 @@ def _import_page(package: str) -> None:
             script = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
             script.body = [line for line in script.body if isinstance(line, (ast.Import, ast.ImportFrom))]
             exec(compile(script, spec.origin, "exec"), {})
-    for name in getattr(sys.modules.get(f"{package}.analysis"), "FIRST_PICTURE", ()):
-        importlib.import_module(name)
+    for library in getattr(sys.modules.get(f"{package}.analysis"), "FIRST_PICTURE", ()):
+        library()
 
 
 @functools.cache
@@ -192,7 +192,7 @@ class WarmUp:
             self._fill()
         if cache.is_full():  # else nothing can be kept, and what no page asks for is not compiled
             importlib.import_module("engine.warm").warm(self._report)
-        importlib.import_module("arviz_stats.base")
+        importlib.import_module("engine.array_stats").array_stats()
 
     def _fill(self) -> None:
         """Compile what is missing. In a process of its own, for that holds the interpreter's lock; it ends with this

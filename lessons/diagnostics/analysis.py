@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine import diagnostics, sample
+from engine.array_stats import array_stats
 from engine.judge import Check, Kernel, Kind, agreement_check, chains_checks, dispersed_starts, gradient_check, kernel_of, unknown
 from engine.kept import kept
 from engine.recording import Recording
@@ -25,7 +26,7 @@ Array = NDArray[np.float64]
 
 N = TypeVar("N", bound=np.generic)
 
-FIRST_PICTURE = ("arviz_stats.base",)  # that it imports
+FIRST_PICTURE = (array_stats,)  # that it loads
 FEWEST = 10  # kept draws of each chain before anything is said about them
 MARKS, FIRST_MARKS = 14, 2  # times at which the slower diagnostics are worked out along a run; in the first picture, …
 FIRST_OF_PATIENT = 1  # … and in that of a patient, which is shown from its end

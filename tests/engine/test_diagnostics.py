@@ -42,6 +42,17 @@ def test_the_effective_sizes_are_those_of_arviz(chains: int):
     assert np.isnan(found.ess_bulk[-1]) and np.isfinite(found.ess_bulk[:4]).all()
 
 
+def test_few_draws_are_not_shared_among_cores(monkeypatch: pytest.MonkeyPatch):
+    """Two threads, of which each waits for Python's lock, are slower than one."""
+    shared, each = [], ticket.each
+    monkeypatch.setattr(ticket, "each", lambda *arguments: shared.append(1) or each(*arguments))
+    random = np.random.default_rng(0)
+    summarise(random.normal(size=(4, 1000, 5)))
+    assert not shared
+    summarise(random.normal(size=(4, 2000, 5)))
+    assert shared
+
+
 def test_split_rhat_is_that_of_the_definition():
     values = np.random.default_rng(1).normal(size=(3, 51, 2)).cumsum(axis=1)
     halves = [half for chain in values[..., 0] for half in (chain[:25], chain[25:50])]
