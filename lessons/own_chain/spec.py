@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from app.kit.files import LENGTH
 from app.kit.words import Words
+from engine.kept import kept
 from engine.spec import Spec, SpecError, choice, integer, seed_field, text
 from engine.targets.constrained import Density, declared, density
 from engine.targets.formula import MAX_LENGTH, FormulaError
@@ -47,14 +48,7 @@ class OwnChain(Spec):
 
     def build(self) -> Density:
         """The density that was typed. Raises SpecError naming the field."""
-        try:
-            declared(self.parameters)
-        except TargetError as error:
-            raise SpecError("parameters", str(error)) from error
-        try:
-            return density(self.parameters, self.log_density, jacobian=self.jacobian == "counted")
-        except FormulaError as error:
-            raise SpecError("log_density", f"{error}: {self.log_density[error.position : error.position + 20] or 'its end'}") from error
+        return _built(self.parameters, self.log_density, self.jacobian == "counted")
 
     def of_chains(self) -> OwnChain:
         """The settings that the draws depend on."""
@@ -65,6 +59,18 @@ class OwnChain(Spec):
     def of_table(self) -> OwnChain:
         """The settings that the diagnostics depend on."""
         return self.of_chains().replace(burn=self.burn)
+
+
+@kept
+def _built(parameters: str, formula: str, jacobian: bool) -> Density:
+    try:
+        declared(parameters)
+    except TargetError as error:
+        raise SpecError("parameters", str(error)) from error
+    try:
+        return density(parameters, formula, jacobian=jacobian)
+    except FormulaError as error:
+        raise SpecError("log_density", f"{error}: {formula[error.position : error.position + 20] or 'its end'}") from error
 
 
 SCENARIOS = WORDS.scenarios(
