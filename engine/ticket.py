@@ -104,15 +104,19 @@ class Pace:
     """How many units of some work make a piece of `seconds`, by what the last one took."""
 
     def __init__(self, seconds: float | None = None) -> None:
-        claim = turns.held()
-        behind = claim is not None and claim.rank >= turns.GROWING
-        self.size, self._seconds = 1, seconds or (BEHIND if behind else PIECE)
+        self.size, self._seconds = 1, seconds
 
     def took(self, units: int, seconds: float) -> None:
         """`units` took `seconds`."""
-        fitting = int(units * self._seconds / max(seconds, 1e-9))
+        fitting = int(units * (self._seconds or _piece()) / max(seconds, 1e-9))
         if fitting < self.size or units == self.size:  # the rest of a job, smaller than a piece, tells of no larger one
             self.size = max(1, min(fitting, GROWTH * units))
+
+
+def _piece() -> float:
+    """Seconds of a piece: short ones once the picture is there that was begun in longer ones."""
+    claim = turns.held()
+    return BEHIND if claim is not None and claim.rank >= turns.GROWING else PIECE
 
 
 def pieces(total: int, pace: Pace | None = None, *, whole: bool = False) -> Iterator[int]:

@@ -284,6 +284,17 @@ def test_pieces_sum_up_and_take_about_a_slice():
     assert list(ticket.pieces(0)) == []
 
 
+def test_what_goes_on_after_its_first_picture_goes_on_in_short_pieces():
+    pace = ticket.Pace()
+    with turns.turn(Claim(turns.machine, FIRST)):
+        pace.took(1, 0.001)
+        pace.took(8, 0.008)
+        assert pace.size == 30
+    with turns.turn(Claim(turns.machine, GROWING)):
+        pace.took(30, 0.03)
+        assert pace.size == 5, "a new picture would wait for a long one"
+
+
 def test_a_slow_unit_is_a_piece_of_its_own():
     sizes = []
     for n in ticket.pieces(12):
