@@ -7,9 +7,7 @@ one network cannot disagree with itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +25,6 @@ from engine.samplers.run import Run
 from engine.scores import Performance, Sums, binary_entropy, performance
 from engine.spec import SpecError
 from engine.targets.target import Target, TargetError
-from engine.ticket import each
 from lessons.xor.spec import REACH, XorSpec
 
 Array = NDArray[np.float64]
@@ -340,8 +337,7 @@ def first_look(spec: XorSpec) -> Learning:
 
 
 def started(spec: XorSpec, states: int) -> Learning:
-    """The chain up to so many states; the picture's MAP is found beside it."""
-    learning = Learning(spec)
-    parts: list[Callable[[], object]] = [partial(learning.advance, states), partial(modes, spec)]
-    each(lambda part: part(), parts)
+    """The chain up to so many states, and the picture's MAP."""
+    learning = Learning(spec).advance(states)
+    modes(spec)  # not on a second core: a climb is short kernels in Python, and two threads would wait for each other
     return learning
