@@ -306,6 +306,34 @@ def test_fifty_frames_a_second_with_20000_draws(visit):
     assert best >= 50
 
 
+PRESSED = """async ({player, press}) => {
+  const box = document.body.appendChild(document.createElement("input"));
+  const stand = [], begin = performance.now();
+  const bubbles = true;
+  box.dispatchEvent(press === "Enter" ? new KeyboardEvent("keydown", {key: press, bubbles}) : new PointerEvent(press, {bubbles}));
+  while (performance.now() - begin < 800) {
+    await new Promise(requestAnimationFrame);
+    stand.push([performance.now() - begin, Number(player.dataset.t)]);
+  }
+  box.remove();
+  return stand;
+}"""
+
+
+@pytest.mark.parametrize("press", ["Enter", "pointerup"])
+def test_a_playing_picture_stands_still_while_another_may_be_made(visit, press: str):
+    """What draws it would take from the machine what the new one needs."""
+    player = visit("plain", draws=20_000)
+    for _ in range(5):
+        player.press("+")
+    player.press(" ")
+    expect(player).to_have_attribute("data-playing", "true")
+    stand = player.evaluate("(player, press) => (" + PRESSED + ")({player, press})", press)
+    first = stand[0][1]
+    assert all(t == first for after, t in stand if after < 100), "it goes on beside what was asked for"
+    assert stand[-1][1] > first, "it does not go on though nothing came"
+
+
 def test_every_layer_is_drawn(visit):
     player = visit("gallery")
     colours = player.locator("canvas").first.evaluate(

@@ -49,6 +49,8 @@ const ON_A_PHONE = 320; // … and px of a stage there, under the words
 const LOWEST = 368; // px of a stage, also where the card does not fit into the window below it, …
 const SMALLEST = 256; // … unless the words name lines of it, or the window has no room for the stage itself
 const SLIDER = ".st-key-settings input[type='range']"; // Streamlit's writes its value while it is dragged
+const CONTROL = "input, button, label, [role='option']"; // of the page, not of the player
+const ASIDE = 150; // ms that a picture stands still at most while another may be made
 const [OLD, PREVIEW] = ["Before your change", "Preview of your change"];
 const WATCHABLE = 10; // settled states a second up to which the inside can be followed while playing
 
@@ -98,6 +100,7 @@ class Player {
     this.fps = new FrameCounter();
     this.frameRequest = 0;
     this.lastFrame = 0;
+    this.aside = 0; // until when it stands still though it plays
     this.fittedAt = null; // where the stage began when its height was chosen, if that mattered
     this.observe();
   }
@@ -126,6 +129,7 @@ class Player {
     document.addEventListener("stage-asked", () => this.scene && this.tell(this.cursor()), { signal });
     document.addEventListener("stage-step", () => this.scene && this.controls.substepForward(), { signal });
     this.watchSettings(signal);
+    this.watchControls(signal);
     obeyClicker(this, signal);
     offerNotes(this, signal);
     // The page's font may come later than the first picture.
@@ -189,6 +193,7 @@ class Player {
     this.waiting = false;
     clearTimeout(this.overdue);
     this.clock.setScene(whole);
+    this.aside = 0;
     if (fresh) this.moved = false;
     if (fresh && place) this.clock.stay(place); // at what was previewed
     this.obey(cue, fresh);
@@ -250,6 +255,7 @@ class Player {
   // What the story wants, once.
   direct(cue) {
     if (!this.scene) return;
+    this.aside = 0;
     this.offer(cue);
     if (!this.obey(cue)) {
       this.repaint();
@@ -320,6 +326,14 @@ class Player {
     for (const [kind, how] of [["pointerover", {}], ["focusin", {}], ["pointerdown", { now: true }]]) {
       document.addEventListener(kind, near(how), { signal, capture: true });
     }
+  }
+
+  // Whoever presses a control, or Enter in a box, may ask for a new run: the old one leaves the machine to it.
+  watchControls(signal) {
+    const press = ({ target, key = "Enter" }) => {
+      if (key === "Enter" && target instanceof Element && target.closest(CONTROL)) this.aside = performance.now() + ASIDE;
+    };
+    for (const kind of ["keydown", "pointerup"]) document.addEventListener(kind, press, { signal, capture: true });
   }
 
   // A hand comes near a slider: its table is asked for, unless the stage waits for an answer.
@@ -615,6 +629,10 @@ class Player {
     this.frameRequest = 0;
     const seconds = this.lastFrame ? Math.min(LONGEST_FRAME, (now - this.lastFrame) / 1000) : 0;
     this.lastFrame = now;
+    if (now < this.aside) {
+      this.frameRequest = requestAnimationFrame((next) => this.frame(next));
+      return;
+    }
     if (this.clock.advance(seconds)) this.draw();
     else if (this.stage.flows && this.clock.flow !== this.flow) this.paint(this.cursor());
     this.flow = this.clock.flow;
