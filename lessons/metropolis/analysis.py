@@ -216,9 +216,13 @@ class Prediction:
         return mean, float(np.sqrt(((at - mean) ** 2) @ weight))
 
 
-@kept
 def predicted(spec: MetropolisLesson) -> Prediction | None:
     """What the sampler converges to when it is wrong; None where it is right, or where nothing is known."""
+    return _predicted(spec.replace(seed=0)) if _wrong(spec) else None
+
+
+@kept
+def _predicted(spec: MetropolisLesson) -> Prediction | None:
     if spec.variant == "no_hastings" and spec.drift != 0.0:
         return _tilted(plane_of(spec), 2.0 * spec.drift / spec.scale)
     if spec.variant == "drop_rejections" and target_of(spec).dim == 2:

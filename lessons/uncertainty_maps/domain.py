@@ -49,7 +49,8 @@ def outside(spec: MapsSpec) -> Outside:
         found, kinds_of = _fashion(images.shape[1])
         return Outside(found, np.arange(len(found)), kinds_of)
     changed = transforms.invert(images) if spec.outside == "inverted" else transforms.shuffle(images, spec.seed)
-    return Outside(changed, np.arange(len(images)), [WORDS.phrase(f"stage.{spec.outside}", label=label) for label in y])
+    names = {label: WORDS.phrase(f"stage.{spec.outside}", label=label) for label in np.unique(y)}
+    return Outside(changed, np.arange(len(images)), [names[label] for label in y])
 
 
 def beginning(spec: MapsSpec) -> Outside | None:

@@ -416,13 +416,15 @@ def gamma_normal_rings(found: NormalGammaAscent, u: int, shares: Sequence[float]
 DESCENT = 40  # steps
 
 
-@kept
 def descents(spec: VariationalLesson) -> dict[str, Descent]:
     """From the same start down both divergences."""
-    return {
-        direction: descend(spec.start_x, spec.start_sd, spec.mixture(), divergence=direction, steps=DESCENT)
-        for direction in ("from_q", "from_p")
-    }
+    return _descents(spec.replace(seed=0))
+
+
+@kept
+def _descents(spec: VariationalLesson) -> dict[str, Descent]:
+    start = spec.start_x, spec.start_sd, spec.mixture()
+    return {direction: descend(*start, divergence=direction, steps=DESCENT) for direction in ("from_q", "from_p")}
 
 
 @kept

@@ -110,6 +110,12 @@ def test_a_wrong_sampler_converges_to_what_is_predicted(spec):
     assert abs(wrong[0] - true.mean[0]) > 0.1 or abs(wrong[1] / np.sqrt(true.covariance[0, 0]) - 1) > 0.05
 
 
+def test_a_new_seed_has_the_same_prediction():
+    """It takes longer than the walk, and the seed is no part of it."""
+    for spec in (BY_ID["hastings"], BY_ID["rejections"]):
+        assert analysis.predicted(spec) is analysis.predicted(spec.replace(seed=spec.seed + 1))
+
+
 def test_no_prediction_where_the_sampler_is_right_or_the_wrong_density_does_not_exist():
     assert analysis.predicted(plane(drift=0.5)) is None
     assert analysis.predicted(plane(variant="no_hastings")) is None

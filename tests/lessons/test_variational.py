@@ -336,9 +336,9 @@ def test_a_fit_that_is_stopped_too_early_is_no_pass(name, early):
 def test_a_descent_that_is_stopped_too_early_is_no_pass(monkeypatch):
     assert at_rest(BY_ID["modes"]).verdict == "pass"
     monkeypatch.setattr(analysis, "DESCENT", 4)
-    analysis.descents.forget()
+    analysis._descents.forget()
     assert at_rest(BY_ID["modes"]).verdict == "unknown"
-    analysis.descents.forget()
+    analysis._descents.forget()
 
 
 @pytest.mark.parametrize("name", ["fit", "modes", "mean-field", "coordinates", "mean-precision"])
@@ -356,6 +356,11 @@ def test_the_runs_answer_as_the_story_says(question, right):
     spec = BY_ID[asked.scenario]
     assert asked.answer(spec) == right
     assert any(character.isdigit() for character in asked.explain(spec))
+
+
+def test_a_new_seed_descends_no_other_way():
+    spec = BY_ID["modes"]
+    assert analysis.descents(spec) is analysis.descents(spec.replace(seed=spec.seed + 1)), "it would keep the picture waiting"
 
 
 def test_what_is_drawn_is_a_normal_density_in_the_right_mode():
