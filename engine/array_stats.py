@@ -7,6 +7,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+import threading
 import types
 from functools import cache
 from typing import Any
@@ -14,10 +15,17 @@ from typing import Any
 PACKAGES = ("arviz_stats", "arviz_stats.base")
 MODULE = "arviz_stats.base.array"  # it needs numpy and scipy, of which it loads what takes half a second
 
+_lock = threading.Lock()  # two that ask at once would find each other's empty packages
+
 
 @cache
 def array_stats() -> Any:
     """arviz-stats' functions on arrays. The packages are left for whoever imports them next."""
+    with _lock:
+        return _alone()
+
+
+def _alone() -> Any:
     shells = {name: types.ModuleType(name) for name in PACKAGES if name not in sys.modules}
     for name, shell in shells.items():
         found = importlib.util.find_spec(name)

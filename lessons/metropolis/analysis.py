@@ -218,7 +218,7 @@ class Prediction:
 
 def predicted(spec: MetropolisLesson) -> Prediction | None:
     """What the sampler converges to when it is wrong; None where it is right, or where nothing is known."""
-    return _predicted(spec.replace(seed=0)) if _wrong(spec) else None
+    return _predicted(spec.replace(seed=spec.default("seed"))) if _wrong(spec) else None
 
 
 @kept

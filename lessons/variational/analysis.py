@@ -418,7 +418,7 @@ DESCENT = 40  # steps
 
 def descents(spec: VariationalLesson) -> dict[str, Descent]:
     """From the same start down both divergences."""
-    return _descents(spec.replace(seed=0))
+    return _descents(spec.replace(seed=spec.default("seed")))
 
 
 @kept
