@@ -29,7 +29,7 @@ class KernelProofs:
         found: list[Check] = []
         seed = getattr(spec, "seed", 0)
         for kernel in self.kernels(spec) if self.kernels else ():
-            found += proofs(kernel, seed, ticket)
+            found += proofs(kernel, seed)
         if self.audit is not None and not ticket.is_set():
             found += self.audit(spec, ticket)
         return found
@@ -51,7 +51,7 @@ class Planted:
         """The checks that look for this fault."""
         if isinstance(self.fault, tuple):
             assert self.kernels is not None
-            return proofs(self.kernels(spec)[self.fault[0]].planted(self.fault[1]), getattr(spec, "seed", 0), ticket)
+            return proofs(self.kernels(spec)[self.fault[0]].planted(self.fault[1]), getattr(spec, "seed", 0))
         if self.fault in (STUCK, SHIFTED):
             kind = "run" if self.fault == STUCK else "numbers"
             with planted(self.fault):

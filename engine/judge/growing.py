@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from engine import ticket
 from engine.judge import ledger
 from engine.judge.check import Check
 from engine.judge.network_models import MISUSED, misused, simulate, watched_fit
@@ -114,12 +115,10 @@ class JumpKernel:
                 data[i] = seen
         return Worlds([(*state, seen) for state, seen in zip(drawn, data, strict=True)], values)
 
-    def move(self, worlds: Worlds, transitions: int, seeds: list[np.random.SeedSequence], cancel: Any = None) -> tuple[Array, float]:
+    def move(self, worlds: Worlds, transitions: int, seeds: list[np.random.SeedSequence]) -> tuple[Array, float]:
         """What is watched after each sweep, (n, transitions, q), and the operations spent."""
         moved, operations = np.empty((len(worlds.states), transitions, len(self.quantities))), 0.0
-        for i, (theta, width, depth, precisions, y) in enumerate(worlds.states):
-            if cancel is not None and cancel.is_set():
-                raise InterruptedError
+        for i, (theta, width, depth, precisions, y) in ticket.looking(enumerate(worlds.states)):
             jumps = min(self.run.settings.jumps, JUMPS_A_SWEEP)
             run = self.run.on_other_data(*misused(self.fault, self.run.x, y), transitions, jumps)
             run.restart(theta, width, depth, precisions, np.random.Generator(np.random.SFC64(seeds[i])))
@@ -160,8 +159,8 @@ class JumpKernel:
             columns.append(np.log(precisions[:, -1]))
         return np.stack(columns, axis=1)
 
-    def audit(self, seed: int = 0, cancel: Any = None) -> Check | None:
+    def audit(self, seed: int = 0) -> Check | None:
         """Every factor of some jumps, worked out again from the densities; None for jumps between moves that are not
         reversible.
         """
-        return ledger.audit(self, seed, cancel)
+        return ledger.audit(self, seed)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine import ticket
 from engine.judge import audit as books
 from engine.judge import crossings
 from engine.judge.check import Check
@@ -23,7 +24,7 @@ Array = NDArray[np.float64]
 STARTS, JUMPS = 40, 4
 
 
-def audit(kernel: JumpKernel, seed: int, cancel: Any) -> Check | None:
+def audit(kernel: JumpKernel, seed: int) -> Check | None:
     """JUMPS in a row from each of STARTS exact draws. None for jumps between moves that are not reversible, and for
     those whose densities are left out: there is no right ratio.
     """
@@ -36,9 +37,7 @@ def audit(kernel: JumpKernel, seed: int, cancel: Any) -> Check | None:
     drawn, *streams = np.random.SeedSequence((seed, 4)).spawn(STARTS + 1)
     errors: list[float] = []
     states = kernel.worlds(STARTS, np.random.Generator(np.random.SFC64(drawn))).states
-    for (theta, width, depth, precisions, y), stream in zip(states, streams, strict=True):
-        if cancel is not None and cancel.is_set():
-            raise InterruptedError
+    for (theta, width, depth, precisions, y), stream in ticket.looking(zip(states, streams, strict=True)):
         rng = np.random.Generator(np.random.SFC64(stream))
         other = run.on_other_data(*misused(kernel.fault, run.x, y), JUMPS, 1, bare=True)
         other.restart(theta, width, depth, precisions, rng)

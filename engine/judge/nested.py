@@ -52,7 +52,7 @@ class NestedKernel:
         spec: Any = self.spec.replace(variant=fault)
         return dataclasses.replace(self, spec=spec)
 
-    def audit(self, seed: int = 0, cancel: Any = None) -> Check | None:
+    def audit(self, seed: int = 0) -> Check | None:
         """Nothing: the trial sees the mistakes that can be made here."""
         return None
 
@@ -73,15 +73,13 @@ class NestedKernel:
         states = list(zip(models, theta, y, strict=True))
         return Worlds(states, np.stack([self._values(*state, designs, known) for state in ticket.looking(states)]))
 
-    def move(self, worlds: Worlds, transitions: int, seeds: list[np.random.SeedSequence], cancel: Any = None) -> tuple[Array, float]:
+    def move(self, worlds: Worlds, transitions: int, seeds: list[np.random.SeedSequence]) -> tuple[Array, float]:
         """What is watched after each sweep, (n, transitions, q), and the operations spent."""
         spec: Any = self.spec.replace(chains=1, draws=transitions)
         designs = toy.data_of(self.spec).designs
         known = spec.observations if spec.likelihood == "on" else 0
         moved = np.empty((len(worlds.states), transitions, len(self.quantities)))
-        for i, (k, theta, y) in enumerate(worlds.states):
-            if cancel is not None and cancel.is_set():
-                raise InterruptedError
+        for i, (k, theta, y) in ticket.looking(enumerate(worlds.states)):
             rng = np.random.Generator(np.random.SFC64(seeds[i]))
             found = toy.from_state(spec, y, int(k), np.nan_to_num(theta), rng)
             for t in range(transitions):

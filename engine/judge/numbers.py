@@ -64,8 +64,7 @@ def averages_check(name: str, averages: Sequence[Average], *, level: float = ALO
     if not judged:
         return unknown("Nothing can be judged: every draw gives the same value, or the exact value is not finite.")
     z, told = np.empty(len(judged)), []
-    for j, (what, values, true, sd, at_most, error) in enumerate(judged):
-        ticket.look()
+    for j, (what, values, true, sd, at_most, error) in ticket.looking(enumerate(judged)):
         disagreement = rhat(values[:, :: max(1, values.shape[1] // RHAT_DRAWS)])
         if not disagreement <= MAX_RHAT:
             return unknown(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +35,7 @@ LATER = 1_000_003  # added to a seed for a second look
 SHOWN = 6  # inputs at which the functions of a network are compared
 
 
-def judge(recording: Recording, *, seed: int = 0, cancel: Any = None) -> Judgement:
+def judge(recording: Recording, *, seed: int = 0) -> Judgement:
     """The three verdicts on a recording of `engine.sample`, `sample_network` or `sample_architecture`.
 
     The kernel is judged with the settings of its first chain (step size, mass), at data simulated from the model where
@@ -44,7 +43,7 @@ def judge(recording: Recording, *, seed: int = 0, cancel: Any = None) -> Judgeme
     something that is no such recording.
     """
     kernel = kernel_of(recording)
-    found = proofs(kernel, seed, cancel) if kernel is not None else []
+    found = proofs(kernel, seed) if kernel is not None else []
     return Judgement.of([*found, *run_checks(recording), numbers_check(recording)])
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine import ticket
 from engine.judge.check import Check
 from engine.judge.trial import Worlds
 from engine.spec import SpecError
@@ -65,7 +65,7 @@ class SelectionKernel:
             return dataclasses.replace(model, design=model.design * 1e-6)
         return model
 
-    def audit(self, seed: int = 0, cancel: Any = None) -> Check | None:
+    def audit(self, seed: int = 0) -> Check | None:
         """Nothing: the trial sees the mistakes that can be made here."""
         return None
 
@@ -86,12 +86,10 @@ class SelectionKernel:
             y = (rng.random(eta.shape) < 1.0 / (1.0 + np.exp(-eta))).astype(np.float64)
         return Worlds(list(zip(included, coefficients, y, strict=True)), self._values(included, coefficients, y))
 
-    def move(self, worlds: Worlds, transitions: int, seeds: list[np.random.SeedSequence], cancel: Any = None) -> tuple[Array, float]:
+    def move(self, worlds: Worlds, transitions: int, seeds: list[np.random.SeedSequence]) -> tuple[Array, float]:
         """What is watched after each sweep, (n, transitions, q), and the operations spent."""
         moved, operations = [], 0.0
-        for (included, coefficients, y), seed in zip(worlds.states, seeds, strict=True):
-            if cancel is not None and cancel.is_set():
-                raise InterruptedError
+        for (included, coefficients, y), seed in ticket.looking(zip(worlds.states, seeds, strict=True)):
             run = SelectionRun(self._told(y), chains=1, draws=transitions, warmup=0)
             run.restart(included, coefficients, np.random.Generator(np.random.SFC64(seed)))
             run.advance(transitions)

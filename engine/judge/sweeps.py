@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import dataclasses
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,14 +74,14 @@ class SweepKernel:
         """The kernel with one of its `faults`."""
         return dataclasses.replace(self, fault=fault)
 
-    def audit(self, seed: int = 0, cancel: Any = None) -> Check | None:
+    def audit(self, seed: int = 0) -> Check | None:
         """The decisions of NUTS worked out again, on the same network and inputs with its precisions fixed. The Gibbs
         draws decide nothing.
         """
         other = self.run.one_chain(1, self.fault)
         method = dataclasses.replace(other.nuts(), step_size=AUDITED_STEP * other.spec.step_size)
         fault = self.fault if self.fault in MISUSED else ""
-        return TransitionKernel(OfNetwork(self.run.network, self.run.x), method, fault=fault).audit(seed, cancel)
+        return TransitionKernel(OfNetwork(self.run.network, self.run.x), method, fault=fault).audit(seed)
 
     def reference(self, n: int, rng: np.random.Generator) -> Array:
         """What is watched at n exact draws, (n, q)."""
@@ -103,13 +102,11 @@ class SweepKernel:
         values = self._values(theta, watched_fit(network, theta, run.x, y, noise), precisions, means, noise)
         return Worlds(list(zip(theta, scales, y, strict=True)), values)
 
-    def move(self, worlds: Worlds, transitions: int, seeds: list[np.random.SeedSequence], cancel: Any = None) -> tuple[Array, float]:
+    def move(self, worlds: Worlds, transitions: int, seeds: list[np.random.SeedSequence]) -> tuple[Array, float]:
         """What is watched after each sweep, (n, transitions, q), and the operations spent."""
         run, network, operations = self.run, self.run.network, 0.0
         other, found = run.one_chain(transitions, self.fault), []
-        for (theta, scales, y), seed in zip(worlds.states, seeds, strict=True):
-            if cancel is not None and cancel.is_set():
-                raise InterruptedError
+        for (theta, scales, y), seed in ticket.looking(zip(worlds.states, seeds, strict=True)):
             other.restart(*misused(self.fault, run.x, y), theta, scales, np.random.Generator(np.random.SFC64(seed)))
             other.advance(transitions)
             draws = other.recording()

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from engine import ticket
 from engine.judge.check import Check, Verdict
 from engine.judge.looks import correlation_of, looked, two_looks
 from engine.judge.plant import STUCK, is_planted
@@ -68,7 +69,7 @@ def rest_check(elbo: Array, what: str = "training") -> Check:
 # Gradient -------------------------------------------------------------------------------------------------------------
 
 
-def training_gradient_check(run: NetworkRun, seed: int = 0, cancel: Any = None) -> Check:
+def training_gradient_check(run: NetworkRun, seed: int = 0) -> Check:
     """The gradient by which `run` trains, where it stands now, against one worked out again in double precision, by
     other code and with other random numbers; by `two_looks`. Adam's averages are lost.
 
@@ -93,9 +94,7 @@ def training_gradient_check(run: NetworkRun, seed: int = 0, cancel: Any = None) 
         rounding = SINGLE * np.repeat([float(np.linalg.norm(along[block])) for block in blocks], 3)
         count = work * int(np.clip(WORK / (n * run.shape.weights), FEWEST, MOST))
         mine, theirs = np.empty((count, aim.shape[1])), np.empty((count, aim.shape[1]))
-        for i in range(count):  # one by one: a large network has a million components
-            if cancel is not None and cancel.is_set():
-                raise InterruptedError
+        for i in ticket.looking(range(count)):  # one by one: a large network has a million components
             mine[i] = run.gradient_estimates(1, 1_000_000 * (1 + number) + i)[0].astype(np.float64) @ aim
             theirs[i] = _estimate(run, rng) @ aim
         covariance = (np.cov(mine.T) + np.cov(theirs.T)) / count + np.diag((1e-12 + rounding) ** 2)

@@ -110,7 +110,7 @@ class TransitionKernel:
         states = self.model.draw(n, rng)
         return Worlds(states, self.model.values(*states))
 
-    def move(self, worlds: Worlds, transitions: int, seeds: list[np.random.SeedSequence], cancel: Any = None) -> tuple[Array, float]:
+    def move(self, worlds: Worlds, transitions: int, seeds: list[np.random.SeedSequence]) -> tuple[Array, float]:
         """What is watched after each transition, (n, transitions, q), and the operations spent."""
         theta, data = worlds.states
         n, dim = theta.shape
@@ -120,9 +120,7 @@ class TransitionKernel:
         nothing = method.transitions(1, 0, dim)
         inside = type(nothing)(*(array[0] for array in nothing))
         moved, operations, settings = np.empty((n, transitions, dim)), 0.0, None
-        for i in range(n):
-            if cancel is not None and cancel.is_set():
-                raise InterruptedError
+        for i in ticket.looking(range(n)):
             target = self.model.target(data[i], density)
             settings = method.prepare(target) if settings is None else settings
             chain = self._chain(target, theta[i], seeds[i])
@@ -136,7 +134,7 @@ class TransitionKernel:
             operations += evaluations * min(each, getattr(self.model, "gradient", math.inf))
         return self.model.values(moved, data), operations
 
-    def audit(self, seed: int = 0, cancel: Any = None) -> Check | None:
+    def audit(self, seed: int = 0) -> Check | None:
         """Decisions from some exact draws, worked out again. Some starts take longer steps, some shorter ones: where
         hardly a proposal is rejected, or hardly one accepted, a mistake would go unseen. None for draws as a block,
         which decide nothing, and for a method that nothing works out again.
@@ -149,9 +147,7 @@ class TransitionKernel:
         errors: list[float] = []
         criteria: list[tuple[float, float]] = []
         decisions = 0
-        for i, (start, seen, stream) in enumerate(zip(theta, data, seeds, strict=True)):
-            if cancel is not None and cancel.is_set():
-                raise InterruptedError
+        for i, (start, seen, stream) in ticket.looking(enumerate(zip(theta, data, seeds, strict=True))):
             if decisions > (ENOUGH if i < AUDITED else FEW):
                 break
             target, right = self.model.target(seen, density), self.model.target(seen)

@@ -74,38 +74,38 @@ class Kernel(Protocol):
     def worlds(self, n: int, rng: np.random.Generator) -> Worlds:
         """n exact joint draws."""
 
-    def move(self, worlds: Worlds, transitions: int, seeds: list[np.random.SeedSequence], cancel: Any) -> tuple[Array, float]:
+    def move(self, worlds: Worlds, transitions: int, seeds: list[np.random.SeedSequence]) -> tuple[Array, float]:
         """What is watched after each transition, (n, transitions, q), and the operations spent."""
 
-    def audit(self, seed: int, cancel: Any) -> Check | None:
+    def audit(self, seed: int) -> Check | None:
         """Decisions of some transitions worked out again by other code; None where there is nothing to decide."""
 
     def planted(self, fault: str) -> Kernel:
         """The same kernel with one of its `faults`."""
 
 
-def proofs(kernel: Kernel, seed: int = 0, cancel: Any = None) -> list[Check]:
+def proofs(kernel: Kernel, seed: int = 0) -> list[Check]:
     """All that the judge has against a kernel: the trial, then its decisions worked out again, where it decides."""
-    found = [kernel_check(kernel, seed, cancel)]
-    books = kernel.audit(seed, cancel)
+    found = [kernel_check(kernel, seed)]
+    books = kernel.audit(seed)
     if books is not None and kernel.mistake and books.verdict == "pass":
         books = dataclasses.replace(books, verdict="unknown", sentence=f"{books.sentence} {kernel.mistake}")
     return found if books is None else [*found, books]
 
 
-def kernel_check(kernel: Kernel, seed: int = 0, cancel: Any = None, *, worlds: int = WORLDS) -> Check:
+def kernel_check(kernel: Kernel, seed: int = 0, *, worlds: int = WORLDS) -> Check:
     """Does the kernel leave its distribution unchanged? By `two_looks` of `worlds` and more worlds.
 
     A kernel that is wrong on purpose never passes: where the trial does not see it, it cannot tell.
     """
-    found = two_looks(lambda number, work: _look(kernel, (seed, number), work, worlds, cancel))
+    found = two_looks(lambda number, work: _look(kernel, (seed, number), work, worlds))
     if kernel.mistake and found.verdict == "pass":
         sentence = f"{found.sentence} {kernel.mistake} With these settings that is too little to see."
         return dataclasses.replace(found, verdict="unknown", sentence=sentence)
     return found
 
 
-def _look(kernel: Kernel, seed: tuple[int, int], work: int, most: int, cancel: Any) -> Check:
+def _look(kernel: Kernel, seed: tuple[int, int], work: int, most: int) -> Check:
     drawn, started, streams = np.random.SeedSequence(seed).spawn(3)
     reference, rng = kernel.reference(REFERENCE, _generator(drawn)), _generator(started)
     name = "exact draws stay exact"
@@ -115,14 +115,14 @@ def _look(kernel: Kernel, seed: tuple[int, int], work: int, most: int, cancel: A
 
     ticket.look()
     pilot = kernel.worlds(PILOT, rng)
-    _, spent = kernel.move(pilot, TRANSITIONS, streams.spawn(PILOT), cancel)
+    _, spent = kernel.move(pilot, TRANSITIONS, streams.spawn(PILOT))
     affordable = int(WORK * PILOT / max(spent, 1.0))
     if affordable * PATIENCE < FEWEST:
         return unknown(f"a transition costs so much that hardly {affordable + 1} exact draws could be moved.")
     n = max(FEWEST, work * min(most, affordable))
     worlds = kernel.worlds(n, rng)
     ticket.look()
-    moved, _ = kernel.move(worlds, TRANSITIONS, streams.spawn(n), cancel)
+    moved, _ = kernel.move(worlds, TRANSITIONS, streams.spawn(n))
     ticket.look()
     order = np.sort(reference, axis=0)
     expected, before, after = (_shares(order, values) for values in (reference, worlds.values, moved))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine import ticket
 from engine.judge.check import Check
 from engine.judge.network_models import MISUSED, ROWS, misused
 from engine.judge.trial import Worlds
@@ -56,7 +56,7 @@ class WalkKernel:
         """The kernel with one of its `faults`."""
         return dataclasses.replace(self, fault=fault)
 
-    def audit(self, seed: int = 0, cancel: Any = None) -> Check | None:
+    def audit(self, seed: int = 0) -> Check | None:
         """Nothing: its uniforms are not recorded."""
         return None
 
@@ -70,13 +70,11 @@ class WalkKernel:
         y = self.prior.values(theta, self.x) + self.noise_sd * rng.standard_normal((n, len(self.x)))
         return Worlds((theta, y), self._values(theta, y))
 
-    def move(self, worlds: Worlds, transitions: int, seeds: list[np.random.SeedSequence], cancel: Any = None) -> tuple[Array, float]:
+    def move(self, worlds: Worlds, transitions: int, seeds: list[np.random.SeedSequence]) -> tuple[Array, float]:
         """What is watched after each step, (n, transitions, q), and the operations spent."""
         theta, y = worlds.states
         moved = np.empty((len(theta), transitions, self.prior.dim))
-        for i, (start, seen, seed) in enumerate(zip(theta, y, seeds, strict=True)):
-            if cancel is not None and cancel.is_set():
-                raise InterruptedError
+        for i, (start, seen, seed) in ticket.looking(enumerate(zip(theta, y, seeds, strict=True))):
             data = misused(self.fault, self.x, seen)
             rng = np.random.Generator(np.random.SFC64(seed))
             moved[i], _ = walk_on(self.prior, start, *data, self.noise_sd, self.beta, transitions, rng, self.fault == "unshrunk")

@@ -462,7 +462,7 @@ def audit(spec: DropoutSpec, cancel: Any) -> list[Check]:
     if spec.method == "mc_dropout":
         run = training(spec)
         run.advance(TRAINED)
-        found.append(training_gradient_check(run, spec.seed, cancel))
+        found.append(training_gradient_check(run, spec.seed))
     return found
 
 
@@ -570,7 +570,7 @@ def _audit_digits(spec: DropoutSpec, cancel: Any) -> list[Check]:
         some = FEW_SEEN if digits.is_large(spec) else SEEN
         run = start_network(inputs(data)[:some], data.y[:some], digits.network_spec(spec))
         run.advance(STEPS)
-        found.append(training_gradient_check(run, spec.seed, cancel))
+        found.append(training_gradient_check(run, spec.seed))
     return found
 
 

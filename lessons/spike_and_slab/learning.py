@@ -243,7 +243,7 @@ def audit(spec: SpikeAndSlabSpec, cancel: Any) -> list[Check]:
     some = FEW_SEEN if is_large(spec) else SEEN
     run = start_network(inputs(data)[:some], data.y[:some], network_spec(spec))
     run.advance(STEPS)
-    return [_masks_check(fit), _divergence_check(fit, len(data.y)), training_gradient_check(run, spec.seed, cancel)]
+    return [_masks_check(fit), _divergence_check(fit, len(data.y)), training_gradient_check(run, spec.seed)]
 
 
 def checks(spec: SpikeAndSlabSpec, cancel: Any) -> list[Check]:

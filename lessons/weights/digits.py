@@ -222,7 +222,7 @@ def audit(spec: WeightsSpec, cancel: Any) -> list[Check]:
     some = FEW_SEEN if is_large(spec) else SEEN
     run = start_network(inputs(data)[:some], data.y[:some], network_spec(spec))
     run.advance(STEPS)
-    return [divergence_check(spec, fit), training_gradient_check(run, spec.seed, cancel)]
+    return [divergence_check(spec, fit), training_gradient_check(run, spec.seed)]
 
 
 def checks(spec: WeightsSpec, cancel: Any) -> list[Check]:

@@ -56,7 +56,7 @@ def computed(slug: str, seed: int) -> float:
         if lesson.checks is not None:
             lesson.checks(spec, job)
         for kernel in lesson.kernels(spec) if lesson.kernels is not None else ():
-            proofs(kernel, seed, job)
+            proofs(kernel, seed)
         for question in lesson.predict:
             predict._answered(question, seeded(lesson.specs().get(question.scenario or "", spec)))
         ticket.look()

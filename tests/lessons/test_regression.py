@@ -218,7 +218,7 @@ def test_the_signs_of_other_methods_say(spec, says):
 def test_a_fault_in_the_kernel_is_seen(fault):
     # the steps that the network needs are so short that the extra accept step hardly ever refuses
     (kernel,) = proof.kernels(LINE if fault == "final_accept" else STANDARD)
-    assert overall(proofs(kernel.planted(fault), 0, NEVER)) == "fail"
+    assert overall(proofs(kernel.planted(fault), 0)) == "fail"
 
 
 def test_a_wrong_answer_is_seen():

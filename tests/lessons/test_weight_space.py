@@ -138,7 +138,7 @@ def test_the_signs_say(scenario):
 @pytest.mark.parametrize("fault", ["aliased_momentum", "prior_forgotten", "data_twice", "data_ignored"])
 def test_a_fault_in_the_kernel_is_seen(fault):
     (kernel,) = analysis.kernels(SWITCH)
-    assert badge.overall(proofs(kernel.planted(fault), 0, NEVER)) == "fail"
+    assert badge.overall(proofs(kernel.planted(fault), 0)) == "fail"
 
 
 def test_a_chain_that_stands_still_has_not_converged():

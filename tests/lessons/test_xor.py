@@ -301,7 +301,7 @@ def test_every_mistake_turns_the_kernel_red(changes):
 @pytest.mark.parametrize("fault", proof.kernels(XorSpec())[0].faults)
 def test_a_fault_in_the_kernel_is_seen(fault):
     (kernel,) = proof.kernels(XorSpec())
-    assert badge.overall(proofs(kernel.planted(fault), 0, NEVER)) == "fail"
+    assert badge.overall(proofs(kernel.planted(fault), 0)) == "fail"
 
 
 def test_maps_of_other_networks_are_seen():

@@ -186,7 +186,7 @@ def test_how_far_off_the_approximations_are_is_told(seen):
 def test_a_fault_in_the_kernel_is_seen(number, fault):
     kernel = proof.kernels(SIX)[number]
     fault = fault if fault in kernel.faults else "data_twice"
-    assert badge.overall(proofs(kernel.planted(fault), 0, NEVER)) == "fail", kernel.name
+    assert badge.overall(proofs(kernel.planted(fault), 0)) == "fail", kernel.name
 
 
 def test_chains_that_stand_still_and_numbers_that_are_off_are_seen(seen):

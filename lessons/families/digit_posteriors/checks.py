@@ -56,7 +56,7 @@ def training_check(data: Learnt, spec: PosteriorSpec, cancel: Any) -> list[Check
     some = SEEN if data.x.shape[1] <= 256 else FEW_SEEN
     run = start_network(inputs(data)[:some], data.y[:some], network_spec(spec, spec.seed, len(data.x)))
     run.advance(STEPS)
-    return [training_gradient_check(run, spec.seed, cancel)]
+    return [training_gradient_check(run, spec.seed)]
 
 
 def chain_rhat(values: NDArray) -> float:
