@@ -63,13 +63,13 @@ def right(spec: MissingSpec) -> MissingSpec:
     return spec.replace(variant="exact")
 
 
-def begin(spec: MissingSpec, sweeps: int, detail: str = "jumps") -> ArchitectureRun:
-    """The chains of the scheme at their starts, with room for `sweeps`: spread over all k, as in the thesis."""
-    starts = np.round(np.linspace(1, spec.highest, CHAINS)).astype(int)
+def begin(spec: MissingSpec, sweeps: int, detail: str = "jumps", chains: int = CHAINS) -> ArchitectureRun:
+    """The first `chains` of the scheme at their starts, with room for `sweeps`: all are spread over all k, as in the thesis."""
+    starts = np.round(np.linspace(1, spec.highest, CHAINS)).astype(int)[:chains]
     return start_architecture(
         network_of(spec),
         *data_of(spec),
-        chains=CHAINS,
+        chains=chains,
         draws=sweeps,
         seed=spec.seed,
         jump=spec.jump,
@@ -81,12 +81,14 @@ def begin(spec: MissingSpec, sweeps: int, detail: str = "jumps") -> Architecture
 
 
 class Growing:
-    """The scheme's chains and those of the right scheme, advanced together up to `most` sweeps (default all)."""
+    """The scheme's chains, all or the first ones, and those of the right scheme, advanced together up to `most` sweeps (default
+    all).
+    """
 
-    def __init__(self, spec: MissingSpec, most: int | None = None):
+    def __init__(self, spec: MissingSpec, most: int | None = None, chains: int = CHAINS):
         self.spec = spec
-        self.scheme = begin(spec, most or spec.sweeps)
-        self.right = self.scheme if spec.variant == "exact" else begin(right(spec), most or spec.sweeps)
+        self.scheme = begin(spec, most or spec.sweeps, chains=chains)
+        self.right = self.scheme if spec.variant == "exact" else begin(right(spec), most or spec.sweeps, chains=chains)
 
     @property
     def sweeps(self) -> int:

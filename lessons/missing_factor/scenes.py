@@ -53,7 +53,11 @@ def scene(spec: MissingSpec, window: int | None) -> bytes:
 
 
 def grow(spec: MissingSpec, job: Any) -> bytes | None:
-    """Both schemes to their last sweep, then the evidence of every k by annealing."""
+    """Both schemes to their last sweep, from a picture of some of their chains on; then the evidence of every k by
+    annealing.
+    """
+    first = Growing(spec, chains=SHOWN + 1)  # of all of them the first picture would take twice as long
+    job.publish(picture(first.advance(BEGINNING), known_now(spec), None, more=True))
     growing = Growing(spec)
     chunk = CHUNK_SLOW if spec.slow else CHUNK
     while not growing.done and not job.is_set():
@@ -88,21 +92,21 @@ def _made(growing: Growing, known: ModelProbabilities | None, tends: Limit | Non
     title = WORDS.phrase("stage.shares_of", scheme=WORDS["titles"][spec.variant]) if wrong else WORDS.phrase("stage.shares")
     place, height = (0, 0, 11, 1 if wrong else 2), 250 if wrong else 420
     beside = None if wrong and spec.data != "none" else known  # where the right one is, may be asked beside this panel
-    panel = histogram(made, spec, rows["scheme"], beside, id="sizes", title=title, place=place, height=height)
+    panel = histogram(made, spec, rows["scheme"], beside, id="sizes", title=title, place=place, height=height, chains=growing.scheme.chains)
     if tends is not None and wrong:
         marks = np.full((len(at), 2), np.nan)
         marks[-spec.highest :] = np.stack([sizes_of(spec), tends.shares], axis=1)  # at the end: it may be asked for
         panel.points(marks, show="upto", shape="ring", role="reject", size=5, label=WORDS.phrase("stage.tends"))
     if wrong:
         title = WORDS.phrase("stage.right")
-        histogram(made, spec, rows["right"], known, id="right", title=title, place=(0, 1, 11, 1), height=250)
+        histogram(made, spec, rows["right"], known, id="right", title=title, place=(0, 1, 11, 1), height=250, chains=growing.scheme.chains)
     ledger(made, spec, jumps)
     size_traces(
         made,
         at + 1.0,
         scheme.width[:, at].astype(float),
         id="traces",
-        title=WORDS.phrase("stage.traces"),
+        title=WORDS.phrase("stage.traces", chains=growing.scheme.chains),
         x=Axis(WORDS.phrase("stage.sweep"), 1, spec.sweeps),
         y=Axis("k", 0.5, spec.highest + 0.5),
         shown=SHOWN,
@@ -123,10 +127,11 @@ def histogram(
     title: str,
     place: tuple[int, int, int, int],
     height: int,
+    chains: int,
 ) -> Panel:
-    """Running shares of k (steps, K) and the exact ones: from annealing, or without data the prior."""
+    """Running shares of k (steps, K) of so many chains, and the exact ones: from annealing, or without data the prior."""
     annealed = None if spec.data == "none" else known
-    label = WORDS.phrase("stage.bars", chains=CHAINS, burn=spec.burn)
+    label = WORDS.phrase("stage.bars", chains=chains, burn=spec.burn)
     panel = size_panel(made, rows, 1, exact=annealed, id=id, title=title, label=label, place=place, height=height)
     if spec.data == "none" and known is not None:
         marks = np.stack([sizes_of(spec), known.probability], axis=1)

@@ -47,16 +47,16 @@ def checkpoints(burn: int, sweeps: int) -> NDArray[np.int64]:
     return np.unique(np.concatenate([np.round(warm), burn + np.round(np.geomspace(1, sweeps - burn, FRAMES))])).astype(np.int64)
 
 
-def begin(spec: GrowingSpec, sweeps: int, detail: str = "jumps", seed: int | None = None) -> ArchitectureRun:
-    """The chains of `spec`, not moved yet; on the same data with another seed."""
+def begin(spec: GrowingSpec, sweeps: int, detail: str = "jumps", seed: int | None = None, chains: int = CHAINS) -> ArchitectureRun:
+    """The first `chains` of `spec`, not moved yet; on the same data with another seed."""
     x, y = spec.data_set()
-    starts: dict[str, Any] = {f"start_{spec.grows}": spec.start_sizes()}
+    starts: dict[str, Any] = {f"start_{spec.grows}": spec.start_sizes()[:chains]}
     return start_architecture(
         spec.network(),
         x,
         y,
         **spec.settings(),
-        chains=CHAINS,
+        chains=chains,
         draws=sweeps,
         seed=spec.seed if seed is None else seed,
         within=spec.within,
@@ -88,17 +88,17 @@ class Maps(NamedTuple):
 
 
 class Growth:
-    """All chains of a spec with the averages over their networks, marginal over architecture. `advance` goes on from
-    where it is: nothing is computed twice.
+    """The chains of a spec, all or the first ones, with the averages over their networks, marginal over architecture.
+    `advance` goes on from where it is: nothing is computed twice.
 
     Until the burn-in ends the maps average the present networks of all chains.
     """
 
-    def __init__(self, spec: GrowingSpec, sweeps: int | None = None):
+    def __init__(self, spec: GrowingSpec, sweeps: int | None = None, chains: int = CHAINS):
         self.spec = spec
         self.total = sweeps or spec.sweeps
         self.burn = min(spec.burn, self.total // 2)
-        self.run = begin(spec, self.total)
+        self.run = begin(spec, self.total, chains=chains)
         self.x, self.y = spec.data_set()
         self.sweeps = 0
         self.checkpoints = checkpoints(self.burn, self.total)

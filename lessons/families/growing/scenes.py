@@ -27,6 +27,7 @@ Array = NDArray[np.float64]
 
 RATE = 4.0  # sweeps a second: slow enough to see a unit fade in
 FEW_SIZES = 6  # each of which has its tick
+FEWEST = 4  # chains of the first picture
 SCALES = (4, 2, 1)  # the map of disagreement ends at log 2 over one of them: networks that mostly agree would leave it dark
 MOVE, PROPOSE, WEIGH, DECIDE = "within", "propose", "weigh", "decide"
 
@@ -39,11 +40,14 @@ class _Shared:
 
 
 def grow(spec: GrowingSpec, job: Any) -> bytes | None:
-    """The chains to their last sweep; then, if they agree, the evidence of each architecture. Readers of the same
-    settings share the work.
+    """The chains to their last sweep, from a picture of some of them on; then, if they agree, the evidence of each
+    architecture. Readers of the same settings share the work.
     """
     shared = kept.store.make((_Shared, spec), lambda: _Shared(spec))
     growth = shared.growth
+    if not growth.sweeps:  # up to the one that is on the stage: all of them take longer than the rest of a first picture
+        first = Growth(spec, chains=max(FEWEST, spec.shown))
+        job.publish(picture(first.advance(first.chunk()), growing=True))
     done = False
     while not done:
         if job.is_set():
@@ -103,8 +107,8 @@ def picture(growth: Growth, growing: bool = False) -> bytes:
         spec.low,
         exact=exact,
         name=WORDS.phrase("sizes.axis", thing=spec.thing, symbol=spec.symbol),
-        title=WORDS.phrase("stage.shares" if exact is None else "stage.shares_and_exact", symbol=spec.symbol, chains=CHAINS),
-        label=WORDS.phrase("stage.bars", chains=CHAINS, burn=growth.burn),
+        title=WORDS.phrase("stage.shares" if exact is None else "stage.shares_and_exact", symbol=spec.symbol, chains=growth.run.chains),
+        label=WORDS.phrase("stage.bars", chains=growth.run.chains, burn=growth.burn),
         place=(0, 1, 10, 1),
         height=260,
     )
@@ -117,7 +121,7 @@ def picture(growth: Growth, growing: bool = False) -> bytes:
         id="size-traces",
         shown=chain,
         x=x,
-        title=WORDS.phrase("stage.traces", symbol=spec.symbol, chains=CHAINS),
+        title=WORDS.phrase("stage.traces", symbol=spec.symbol, chains=growth.run.chains),
         y=Axis("", spec.low - 0.5, spec.high + 0.5, ticks=_whole(spec)),
         place=(0, 2, 10, 1),
         height=240,
