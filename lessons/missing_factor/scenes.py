@@ -17,7 +17,6 @@ from lessons.families.growing.ledger import Jumps, jumps_of, ledger_words
 from lessons.families.growing.sizes import size_panel, size_traces
 from lessons.missing_factor.analysis import (
     BEGINNING,
-    CHAINS,
     GROWS,
     SHOWN,
     Growing,
@@ -56,8 +55,8 @@ def grow(spec: MissingSpec, job: Any) -> bytes | None:
     """Both schemes to their last sweep, from a picture of some of their chains on; then the evidence of every k by
     annealing.
     """
-    first = Growing(spec, chains=SHOWN + 1)  # of all of them the first picture would take twice as long
-    job.publish(picture(first.advance(BEGINNING), known_now(spec), None, more=True))
+    if not job.is_set():  # up to the one that is on the stage: of all of them the picture would take twice as long
+        job.publish(picture(Growing(spec, chains=SHOWN + 1).advance(BEGINNING), known_now(spec), None, more=True))
     growing = Growing(spec)
     chunk = CHUNK_SLOW if spec.slow else CHUNK
     while not growing.done and not job.is_set():
@@ -83,7 +82,7 @@ def _made(growing: Growing, known: ModelProbabilities | None, tends: Limit | Non
     made = Scene(
         run=hashlib.blake2b(repr(spec).encode(), digest_size=12).hexdigest(),
         steps=len(at),
-        label=_label(spec),
+        label=_label(spec, growing.scheme.chains),
         rate=RATE,
         autoplay=True,
         total=len(times(spec, spec.sweeps)) if more else None,
@@ -216,6 +215,6 @@ def words(made: Scene, spec: MissingSpec, jumps: Jumps, at: NDArray[np.int64], r
     )
 
 
-def _label(spec: MissingSpec) -> str:
+def _label(spec: MissingSpec, chains: int) -> str:
     data = WORDS.phrase(f"stage.data_{spec.data}")
-    return WORDS.phrase("stage.picture" if spec.variant == "exact" else "stage.both", highest=spec.highest, data=data, chains=CHAINS)
+    return WORDS.phrase("stage.picture" if spec.variant == "exact" else "stage.both", highest=spec.highest, data=data, chains=chains)

@@ -233,8 +233,14 @@ def test_the_picture_grows_and_ends_with_what_the_scheme_tends_to():
     last, arrays = decode(scenes.grow(spec, job))
     assert all(len(blob) < MOST_BYTES for blob in job.blobs)
     steps = [decode(blob)[0]["steps"] for blob in job.blobs]
-    assert steps[0] == analysis.BEGINNING, "it waits for no more"
+    assert steps[0] == steps[1] == analysis.BEGINNING, "it waits for no more"
     assert steps == sorted(steps) and last["total"] is None
+    few, some = decode(job.blobs[0])
+    traces = [next(panel for panel in each["panels"] if panel["id"] == "traces")["layers"] for each in (few, last)]
+    begun, ended = ({(line["role"], line["dash"]): line["ys"] for line in lines} for lines in traces)
+    assert len(begun) == analysis.SHOWN + 1 < analysis.CHAINS and f"k of {len(begun)} chains" in str(few), "nor for all chains"
+    for line, ys in begun.items():
+        np.testing.assert_array_equal(some[ys], arrays[ended[line]][: analysis.BEGINNING], err_msg="a chain goes on as it began")
     assert last["steps"] == steps[-1] == len(analysis.times(spec, 120))
     layers = next(panel for panel in last["panels"] if panel["id"] == "sizes")["layers"]
     (rings,) = (layer for layer in layers if "what this scheme tends to" in (layer.get("labels") or []))

@@ -21,7 +21,7 @@ from lessons.families.growing.evidence import quick_evidence
 from lessons.families.growing.ledger import SHORT, Jumps, jumps_of, ledger_panel, ledger_words, merged_slots
 from lessons.families.growing.plane import LN2, MAX_POINTS, ROLES, SHAPES, VIEW
 from lessons.families.growing.sizes import size_panel, size_traces
-from lessons.families.growing.spec import CHAINS, CLASSES, WORDS, GrowingSpec
+from lessons.families.growing.spec import CLASSES, WORDS, GrowingSpec
 
 Array = NDArray[np.float64]
 
@@ -43,12 +43,14 @@ def grow(spec: GrowingSpec, job: Any) -> bytes | None:
     """The chains to their last sweep, from a picture of some of them on; then, if they agree, the evidence of each
     architecture. Readers of the same settings share the work.
     """
-    shared = kept.store.make((_Shared, spec), lambda: _Shared(spec))
-    growth = shared.growth
-    if not growth.sweeps:  # up to the one that is on the stage: all of them take longer than the rest of a first picture
+    key = _Shared, spec
+    if (
+        kept.store.get(key) is None and not job.is_set()
+    ):  # up to the one that is on the stage: all of them take longer than the rest of the picture
         first = Growth(spec, chains=max(FEWEST, spec.shown))
         job.publish(picture(first.advance(first.chunk()), growing=True))
-    done = False
+    shared = kept.store.make(key, lambda: _Shared(spec))
+    growth, done = shared.growth, False
     while not done:
         if job.is_set():
             return None
@@ -73,7 +75,7 @@ def picture(growth: Growth, growing: bool = False) -> bytes:
     made = Scene(
         run=hashlib.blake2b(repr(spec).encode(), digest_size=12).hexdigest(),
         steps=len(times),
-        label=_label(spec),
+        label=_label(spec, growth.run.chains),
         rate=RATE,
         phases=[
             Phase(MOVE, moved),
@@ -270,11 +272,11 @@ def _words(made: Scene, growth: Growth, jumps: Jumps, rows: Array, exact: ModelP
             f"{spec.symbol} after": size,
             "log likelihood": fit,
             "log posterior": posterior,
-            f"mean {spec.symbol} of all chains": mean,
+            f"mean {spec.symbol} of {growth.run.chains} chains": mean,
         }
     )
 
 
-def _label(spec: GrowingSpec) -> str:
+def _label(spec: GrowingSpec, chains: int) -> str:
     data = WORDS.phrase(f"stage.data_{spec.data}")
-    return WORDS.phrase("stage.picture", chains=CHAINS, thing=spec.thing, symbol=spec.symbol, data=data)
+    return WORDS.phrase("stage.picture", chains=chains, thing=spec.thing, symbol=spec.symbol, data=data)

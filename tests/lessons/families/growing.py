@@ -16,7 +16,7 @@ from lessons.families.growing.controls import on_event, own_copy
 from lessons.families.growing.evidence import EVIDENCE, shared_evidence
 from lessons.families.growing.panels import accepts, diagnostics, panels
 from lessons.families.growing.plane import LN2, plane
-from lessons.families.growing.scenes import grow, picture
+from lessons.families.growing.scenes import FEWEST, grow, picture
 from lessons.families.growing.spec import CHAINS, MAX_SWEEPS, GrowingSpec
 from tests.lessons.pages import MOST_BYTES, Job
 
@@ -117,8 +117,16 @@ def the_picture_grows_and_ends_beside_the_exact_answer(spec: GrowingSpec) -> Non
     exact = exact_now(spec)
     diamonds = next(layer for layer in panel_of(header, "sizes")["layers"] if layer["kind"] == "points")
     assert exact is not None and arrays[diamonds["points"]][:, 1] == pytest.approx(exact.probability, rel=1e-5)
-    (before, began), (after, ended) = decode(job.blobs[0]), decode(final)
-    assert before["steps"] == BEGINNING == 1, "it waits for no more"
+    (few, begun), (before, began), (after, ended) = decode(job.blobs[0]), decode(job.blobs[1]), decode(final)
+    assert few["steps"] == before["steps"] == BEGINNING == 1, "it waits for no more"
+    traces = [panel_of(each, "size-traces")["layers"] for each in (few, after)]
+    lines, later = ([layer for layer in layers if layer["kind"] == "line"] for layers in traces)
+    assert len(lines) == max(FEWEST, spec.shown) < CHAINS == len(later) and f"jumps of {len(lines)} chains" in str(few), (
+        "nor for all chains"
+    )
+    goes_on = {(line["role"], line["dash"]): ended[line["ys"]] for line in later}
+    for line in lines:
+        np.testing.assert_array_equal(begun[line["ys"]], goes_on[line["role"], line["dash"]][:BEGINNING], err_msg=line["role"])
     for old, new in zip(before["table"], after["table"], strict=True):
         np.testing.assert_array_equal(began[old["values"]], ended[new["values"]][:BEGINNING], err_msg=old["name"])
 
