@@ -50,7 +50,8 @@ def checkpoints(burn: int, sweeps: int) -> NDArray[np.int64]:
 def begin(spec: GrowingSpec, sweeps: int, detail: str = "jumps", seed: int | None = None, chains: int = CHAINS) -> ArchitectureRun:
     """The first `chains` of `spec`, not moved yet; on the same data with another seed."""
     x, y = spec.data_set()
-    starts: dict[str, Any] = {f"start_{spec.grows}": spec.start_sizes()[:chains]}
+    sizes = spec.start_sizes()
+    starts: dict[str, Any] = {f"start_{spec.grows}": sizes and sizes[:chains]}
     return start_architecture(
         spec.network(),
         x,
