@@ -25,7 +25,6 @@ MEMORY = 10.0  # s after which a third of what a reader has had still counts
 PATIENCE = 2.0  # s after which a claim of any rank has a slice, one such claim at a time: nothing starves. One more
 # where no turn began for so long: those who have them all may wait for something that one without a turn holds
 HUSH = 0.15  # s for which what can wait makes room for a picture that is still to come
-PAINT = 0.03  # s for which it does so still: a browser on the same machine takes them to draw it
 QUICK = 1.0  # s: who asks for the next picture sooner is looking for one. Checks and charts of those in between would be
 # thrown away, and hold up the next until they are: they are made once nothing has been asked for so long
 MEANWHILE = 0.1  # s between two calls of what a waiting thread does meanwhile
@@ -131,7 +130,7 @@ class Turns:
         self._charge(claim)
         with self._lock:
             if claim.rank == FIRST:
-                self._hushed = time.monotonic() + PAINT
+                self._hushed = 0.0
             self._running.discard(claim)
             self._grant()
 
@@ -154,7 +153,7 @@ class Turns:
         """Give a claim another rank."""
         with self._lock:
             if claim.rank == FIRST < rank:  # the picture is there
-                self._hushed = time.monotonic() + PAINT
+                self._hushed = 0.0
             claim.rank = rank
             self._grant()
 

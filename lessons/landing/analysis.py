@@ -30,7 +30,7 @@ Array = NDArray[np.float64]
 WARM = 20  # sweeps before the stage begins
 STEPS = 140  # of the stage, about
 LEAST_JUMPS = 3
-BEGINNING = 10  # jumps at most that are shown while the others are made
+BEGINNING = 4  # jumps at most that are shown while the others are made
 
 
 # One chain, jump by jump ----------------------------------------------------------------------------------------------
