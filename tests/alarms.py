@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from itertools import chain, repeat
@@ -90,7 +89,7 @@ def row(slug: str, scenario: str, kernel: Kernel, seeds: int) -> Row:
 
 def _first_looks(kernel: Any, seeds: int) -> NDArray[np.float64]:
     """p-values of those that could tell."""
-    looks = [trials._look(kernel, (1000 + seed, 1), 1, WORLDS, threading.Event()).p for seed in range(seeds)]
+    looks = [trials._look(kernel, (1000 + seed, 1), 1, WORLDS).p for seed in range(seeds)]
     return np.array([p for p in looks if not math.isnan(p)])
 
 

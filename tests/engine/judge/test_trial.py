@@ -149,7 +149,7 @@ def test_each_planted_fault_turns_a_proof_red(name: str, fault: str) -> None:
 def test_p_values_are_uniform_over_seeds(name: str) -> None:
     """A check that is too timid, or constant, is found by this; a right one fails it once in 10,000 times."""
     kernel = KERNELS[name]()
-    p = [trials._look(kernel, (seed, 1), 1, 150, None).p for seed in range(80)]
+    p = [trials._look(kernel, (seed, 1), 1, 150).p for seed in range(80)]
     assert stats.kstest(p, "uniform").pvalue > 1e-4, np.sort(p)
 
 
@@ -197,8 +197,22 @@ def test_the_same_seed_gives_the_same_check() -> None:
 def test_a_trial_can_be_stopped() -> None:
     stop = threading.Event()
     stop.set()
-    with pytest.raises(InterruptedError):
-        kernel_check(KERNELS["hmc"](), 1, stop)
+    with pytest.raises(InterruptedError), ticket.holding(stop):
+        kernel_check(KERNELS["hmc"](), 1)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_a_trial_gives_way_before_each_world(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A picture that somebody waits for goes first: a kernel of long transitions held it up for half a second."""
+    kernel, looks = KERNELS[name](), [0]
+
+    def counted() -> None:
+        looks[0] += 1
+
+    worlds = kernel.worlds(5, np.random.Generator(np.random.SFC64(1)))
+    monkeypatch.setattr(ticket, "look", counted)
+    kernel.move(worlds, 2, np.random.SeedSequence(2).spawn(5))
+    assert looks[0] >= 5
 
 
 def test_data_forgotten_are_seen_by_the_likelihood_alone() -> None:
