@@ -83,6 +83,10 @@ def test_a_picture_that_nobody_wants_is_not_made():
     shared.a_picture_that_nobody_wants_is_not_made(NeuronsSpec())
 
 
+def test_what_was_made_before_is_there_at_once():
+    shared.what_was_made_before_is_there_at_once(SMALL.replace(seed=4321))
+
+
 def test_what_is_tried_and_what_lands_is_counted():
     shared.what_is_tried_and_what_lands_is_counted(SMALL.replace(jumps=3))
 

@@ -50,7 +50,12 @@ def grow(spec: GrowingSpec, job: Any) -> bytes | None:
         first = Growth(spec, chains=max(FEWEST, spec.shown))
         job.publish(picture(first.advance(first.chunk()), growing=True))
     shared = kept.store.make(key, lambda: _Shared(spec))
-    growth, done = shared.growth, False
+    growth = shared.growth
+    if growth.sweeps and not job.is_set():  # what another reader has, or what was there before, is there at once
+        with shared.lock:
+            blob = picture(growth, growing=not growth.done)
+        job.publish(blob)
+    done = False
     while not done:
         if job.is_set():
             return None

@@ -144,6 +144,22 @@ def a_picture_that_nobody_wants_is_not_made(spec: GrowingSpec) -> None:
     assert grow(spec, job) is None and job.blobs == []
 
 
+def what_was_made_before_is_there_at_once(spec: GrowingSpec) -> None:
+    class Leaves(Job):
+        def __init__(self, after: int) -> None:
+            super().__init__()
+            self.after = after
+
+        def publish(self, blob: bytes) -> None:
+            super().publish(blob)
+            self.cancelled = len(self.blobs) == self.after
+
+    before, again = Leaves(after=3), Leaves(after=1)
+    grow(spec, before)
+    grow(spec, again)
+    assert again.blobs == before.blobs[-1:] and decode(again.blobs[0])[0]["steps"] > BEGINNING
+
+
 def what_is_tried_and_what_lands_is_counted(spec: GrowingSpec) -> None:
     """After the burn-in, of all chains: from the ledger of every jump."""
     growth = Growth(spec).advance(spec.sweeps)
