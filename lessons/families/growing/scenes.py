@@ -44,10 +44,8 @@ def grow(spec: GrowingSpec, job: Any) -> bytes | None:
     architecture. Readers of the same settings share the work.
     """
     key = _Shared, spec
-    if (
-        kept.store.get(key) is None and not job.is_set()
-    ):  # up to the one that is on the stage: all of them take longer than the rest of the picture
-        first = Growth(spec, chains=max(FEWEST, spec.shown))
+    if kept.store.get(key) is None and not job.is_set():
+        first = Growth(spec, chains=max(FEWEST, spec.shown))  # all of them would take longer than the rest of the picture
         job.publish(picture(first.advance(first.chunk()), growing=True))
     shared = kept.store.make(key, lambda: _Shared(spec))
     growth = shared.growth
